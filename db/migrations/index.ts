@@ -1,0 +1,24 @@
+import type { Migration } from '../migrate.js';
+import * as machines from './001-machines.js';
+import * as auditLog from './002-audit-log.js';
+import * as auditAppend from './003-audit-append.js';
+import * as outbox from './004-outbox.js';
+import * as configTokens from './005-config-tokens.js';
+import * as approvalRequests from './006-approval-requests.js';
+import * as nonces from './007-nonces.js';
+import * as ekFingerprintSha384 from './008-ek-fingerprint-sha384.js';
+
+/**
+ * Every change of the schema in order. The broker core has 001 to 049, vault and webhooks 050 to 079,
+ * attestation and PKI 080 to 099, the IaC backend 100 to 199, vending 200 to 299.
+ */
+export const migrations: readonly Migration[] = [
+  { name: '001-machines', up: machines.up },
+  { name: '002-audit-log', up: auditLog.up },
+  { name: '003-audit-append', up: auditAppend.up },
+  { name: '004-outbox', up: outbox.up },
+  { name: '005-config-tokens', up: configTokens.up },
+  { name: '006-approval-requests', up: approvalRequests.up },
+  { name: '007-nonces', up: nonces.up },
+  { name: '008-ek-fingerprint-sha384', up: ekFingerprintSha384.up },
+];

@@ -1,0 +1,37 @@
+import type { SettingSpec } from './env.js';
+import { brokerSettings } from './broker.js';
+import { databaseSettings } from './database.js';
+import { logSettings } from './log.js';
+import { temporalSettings } from './temporal.js';
+import { vaultSettings } from './vault.js';
+
+/** Every group of settings, in the order of docs/configuration.md. */
+export const documentedSettings: readonly { readonly title: string; readonly spec: SettingSpec }[] = [
+  { title: 'Broker', spec: brokerSettings },
+  { title: 'Keys', spec: vaultSettings },
+  { title: 'Database', spec: databaseSettings },
+  { title: 'Temporal', spec: temporalSettings },
+  { title: 'Logs', spec: logSettings },
+];
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+const rows = (spec: SettingSpec): string =>
+  Object.entries(spec)
+    .map(([name, { fallback, doc, secret }]) => {
+      const value = fallback === '' ? '' : `\`${cell(fallback)}\``;
+      return `| \`${name}\` | ${value} | ${cell(doc)}${secret ? ` \`${name}_FILE\` names a file to read it from.` : ''} |`;
+    })
+    .join('\n');
+
+/** The text of docs/configuration.md. */
+export const configurationPage = (): string =>
+  `${[
+    '# Configuration',
+    'Every setting is an environment variable; a `.env` file in the working directory is read too (the environment wins). ' +
+      'An empty variable counts as unset. A value that does not parse, and an unknown `SVC_` or `VENDING_` name, stops the start; ' +
+      'all problems are told at once. This page is generated from the parsers (`npm run docs`).',
+    ...documentedSettings.map(
+      ({ title, spec }) => `## ${title}\n\n| Variable | Default | Meaning |\n|---|---|---|\n${rows(spec)}`,
+    ),
+  ].join('\n\n')}\n`;

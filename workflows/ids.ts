@@ -1,0 +1,11 @@
+/** Workflow ids are business keys: the id is the idempotency key, and what an SRE types into the UI. */
+export const workflowIds = {
+  /** One open dual-control window a machine. */
+  approval: (machineId: string) => `approval:${machineId}`,
+  revoke: (machineId: string) => `revoke:${machineId}`,
+  image: (machineId: string) => `image:${machineId}`,
+  delivery: (deliveryId: string) => `delivery:${deliveryId}`,
+  deployment: (deploymentId: string) => `deployment:${deploymentId}`,
+  /** A redelivered event joins the running run. */
+  provision: (subscriptionId: string) => `provision:${subscriptionId}`,
+} as const;
