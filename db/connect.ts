@@ -11,10 +11,14 @@ const isoTimestamp = (text: string): string =>
   `${text.replace(' ', 'T')}${text.endsWith('+00') ? ':00' : ''}`;
 
 const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format) => {
-    if (oid === TIMESTAMPTZ && format !== 'binary') return isoTimestamp;
-    if (oid === INT8 && format !== 'binary') return Number;
-    return pg.types.getTypeParser(oid as pg.TypeId, format) as unknown;
+  getTypeParser: ((
+    oid: Parameters<typeof pg.types.getTypeParser>[0],
+    format: 'text' | 'binary' = 'text',
+  ): unknown => {
+    const id: number = oid;
+    if (id === TIMESTAMPTZ && format === 'text') return isoTimestamp;
+    if (id === INT8 && format === 'text') return Number;
+    return pg.types.getTypeParser(oid, format);
   }) as pg.CustomTypesConfig['getTypeParser'],
 };
 

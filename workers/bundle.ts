@@ -8,7 +8,11 @@ export const bundleEntries = ['broker', 'iac', 'vending'] as const;
 export type BundleName = (typeof bundleEntries)[number];
 
 /** Bundles the workflows of one domain into `outDir/<name>.js`; part of the build, and of the test set-up. */
-export const writeBundle = async (name: BundleName, outDir: string, extension: 'ts' | 'js'): Promise<string> => {
+export const writeBundle = async (
+  name: BundleName,
+  outDir: string,
+  extension: 'ts' | 'js',
+): Promise<string> => {
   const workflowsPath = fileURLToPath(new URL(`../workflows/${name}/index.${extension}`, import.meta.url));
   const { code } = await bundleWorkflowCode({ workflowsPath });
   await mkdir(outDir, { recursive: true });

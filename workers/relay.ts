@@ -39,7 +39,10 @@ export const startRelay = ({ db, databaseUrl, log, handlers, sweepMs = SWEEP_MS 
   };
   const pause = (): Promise<void> =>
     new Promise((resolve) => {
-      if (woken) return resolve();
+      if (woken) {
+        resolve();
+        return;
+      }
       const timer = setTimeout(resolve, sweepMs);
       wake = () => {
         clearTimeout(timer);
@@ -85,7 +88,10 @@ const relayBatch = (
         await trx.transaction(async (step) => handlers[row.topic]?.(row, step));
         done.push(row.id);
       } catch (error) {
-        log.warn({ err: error, topic: row.topic, key: row.key, attempts: row.attempts }, 'outbox row postponed');
+        log.warn(
+          { err: error, topic: row.topic, key: row.key, attempts: row.attempts },
+          'outbox row postponed',
+        );
         await postponeInOutbox(trx, row, error instanceof Error ? error.message : String(error));
       }
     }

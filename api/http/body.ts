@@ -26,8 +26,7 @@ export const jsonBody = ({ limitBytes = MEBIBYTE, notJson = 'invalid' }: BodyOpt
     },
   });
   return async (ctx, next) => {
-    const length = ctx.request.length;
-    if (length !== undefined && length > limitBytes) {
+    if (ctx.request.length > limitBytes) {
       ctx.set('Connection', 'close');
       throw tooLarge(limitBytes);
     }

@@ -1,4 +1,16 @@
-import { count, flag, list, listOf, oneOf, optionalText, optionalUrl, port, secret, text, url } from './env.js';
+import {
+  count,
+  flag,
+  list,
+  listOf,
+  oneOf,
+  optionalText,
+  optionalUrl,
+  port,
+  secret,
+  text,
+  url,
+} from './env.js';
 import type { Settings } from './env.js';
 import { roles } from '../broker/machine.js';
 
@@ -11,7 +23,10 @@ export const brokerSettings = {
     '127.0.0.0/8,::1/128',
     'CIDR list of proxies whose `X-Forwarded-For` and `X-Client-Cert` are believed.',
   ),
-  SVC_RATE_LIMIT_PER_MINUTE: count(6000, 'Requests to public endpoints a minute and source address; 0 = no limit.'),
+  SVC_RATE_LIMIT_PER_MINUTE: count(
+    6000,
+    'Requests to public endpoints a minute and source address; 0 = no limit.',
+  ),
 
   SVC_ADMIN_TOKEN: secret('Break-glass operator token; acts are audited as `SYSTEM`.'),
   SVC_OIDC_ENABLED: flag(true, '`false` turns operator JWTs off.'),
@@ -42,7 +57,10 @@ export const brokerSettings = {
     '`machine.install.image` of configs whose base names none.',
   ),
 
-  SVC_CONFIG_CACHE_DIR: text('/var/lib/svc-reg/configs', 'Folder of the role base configs, `<role>-final.yaml`.'),
+  SVC_CONFIG_CACHE_DIR: text(
+    '/var/lib/svc-reg/configs',
+    'Folder of the role base configs, `<role>-final.yaml`.',
+  ),
   SVC_CONFIG_RELEASE: oneOf(
     ['attested', 'registered'],
     'attested',
@@ -55,7 +73,12 @@ export const brokerSettings = {
     'memory',
     'Where attestation nonces live; several gateways behind one address need `postgres`.',
   ),
-  SVC_NONCE_CAPACITY: count(10_000, 'Outstanding nonces; one source may hold a tenth of them.', 10, 10_000_000),
+  SVC_NONCE_CAPACITY: count(
+    10_000,
+    'Outstanding nonces; one source may hold a tenth of them.',
+    10,
+    10_000_000,
+  ),
   SVC_REQUIRE_NONCE: flag(false, 'Attestation must name a nonce (and sign it once the machine has an AK).'),
   SVC_REQUIRE_QUOTE: flag(false, 'Attestation must carry a quote by the activated AK.'),
 
