@@ -1,9 +1,8 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { AppError } from '../../domain/errors.js';
+import { open, seal } from './aead.js';
 
 const KEY_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 
 /** The variables of the master-key selection, already parsed: keys are 64 hex characters. */
 export interface KeySettings {
@@ -60,8 +59,11 @@ export const createKeyRing = (settings: KeySettings): KeyRing => {
     keyIds: [...masters.keys()],
     ephemeral: settings.masterKey === undefined && settings.passphrase === undefined,
     derive,
-    seal: (scope, aad, plaintext) => ({ keyId: currentKeyId, ...encrypt(derive(scope), aad, plaintext) }),
-    open: (scope, aad, sealed) => decrypt(derive(scope, sealed.keyId), aad, sealed),
+    seal: (scope, aad, plaintext) => ({
+      keyId: currentKeyId,
+      ...seal(derive(scope), plaintext, Buffer.from(aad)),
+    }),
+    open: (scope, aad, sealed) => open(derive(scope, sealed.keyId), sealed, Buffer.from(aad)),
   };
 };
 
@@ -80,24 +82,5 @@ const fromHex = (hex: string): Buffer => {
 const keyIdOf = (key: Buffer): string =>
   `key-${Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), 'svc/key-id/v1', 8)).toString('hex')}`;
 
-const encrypt = (key: Buffer, aad: string, plaintext: Uint8Array): Omit<Sealed, 'keyId'> => {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-  cipher.setAAD(Buffer.from(aad));
-  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
-  return { nonce, tag: cipher.getAuthTag(), ciphertext };
-};
-
-const decrypt = (key: Buffer, aad: string, sealed: Sealed): Buffer => {
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.nonce, { authTagLength: TAG_BYTES });
-    decipher.setAAD(Buffer.from(aad));
-    decipher.setAuthTag(sealed.tag);
-    return Buffer.concat([decipher.update(sealed.ciphertext), decipher.final()]);
-  } catch (cause) {
-    throw unreadable('it was changed or moved', cause);
-  }
-};
-
-const unreadable = (why: string, cause?: unknown): AppError =>
-  new AppError('unavailable', `sealed value cannot be opened: ${why}`, { cause, code: 'unreadable' });
+const unreadable = (why: string): AppError =>
+  new AppError('unavailable', `sealed value cannot be opened: ${why}`, { code: 'unreadable' });
