@@ -114,10 +114,7 @@ it('an unrestricted decrypt key registered as public key opens the first format'
   await tpm.write('wrapped', envelope.wrappedKey);
   await tpm.tool('rsadecrypt', '-c', 'plain.ctx', '-s', 'oaep', '-o', 'key', 'wrapped');
   expect(decrypt(envelope, await tpm.read('key'))).toBe(plaintext.toString());
-  await expect(
-    sealEnvelope({ format: 'ek-import-aes256gcm-v1', machineId, ek, plaintext }),
-  ).rejects.toMatchObject({
-    kind: 'not_acceptable',
-    message: expect.stringContaining('possible: ek-aes256gcm-v1') as string,
-  });
+  const impossible = sealEnvelope({ format: 'ek-import-aes256gcm-v1', machineId, ek, plaintext });
+  await expect(impossible).rejects.toThrow('possible: ek-aes256gcm-v1');
+  await expect(impossible).rejects.toMatchObject({ kind: 'not_acceptable' });
 });
