@@ -53,3 +53,17 @@ export const createSourceOf = (trusted: readonly Cidr[]) => {
     return { address: client ?? peer, isProxy: client === undefined, viaProxy: true };
   };
 };
+
+/**
+ * Whom per-source limits count: the address, of an IPv6 address its /64, since one host owns all of that.
+ * Undefined for a trusted proxy's own request, which only total limits apply to.
+ */
+export const limitedSource = (state: { source: string; sourceIsProxy: boolean }): string | undefined => {
+  if (state.sourceIsProxy) return undefined;
+  if (!state.source.includes(':')) return state.source;
+  const address = normal(state.source);
+  if (address === undefined) return state.source;
+  return address.kind() === 'ipv4'
+    ? address.toString()
+    : `${address.toNormalizedString().split(':', 4).join(':')}::/64`;
+};

@@ -7,6 +7,7 @@ import * as configTokens from './005-config-tokens.js';
 import * as approvalRequests from './006-approval-requests.js';
 import * as nonces from './007-nonces.js';
 import * as ekFingerprintSha384 from './008-ek-fingerprint-sha384.js';
+import * as nonceFunctions from './020-nonce-functions.js';
 
 /**
  * Every change of the schema in order. The broker core has 001 to 049, vault and webhooks 050 to 079,
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   { name: '006-approval-requests', up: approvalRequests.up },
   { name: '007-nonces', up: nonces.up },
   { name: '008-ek-fingerprint-sha384', up: ekFingerprintSha384.up },
+  { name: '020-nonce-functions', up: nonceFunctions.up },
 ];
