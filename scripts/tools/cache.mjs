@@ -79,13 +79,19 @@ export const installOnce = async ({ name, files, build, log = console.error }) =
 const PROGRESS_EVERY_MS = 15_000;
 
 /** Runs a long command and says every 15 s that it is still at work; its output is shown only when it fails. */
-export const runWithProgress = (label, command, args, { cwd, env = {}, log = console.error }) =>
+export const runWithProgress = (
+  label,
+  command,
+  args,
+  { cwd, env = {}, timeoutMs, log = console.error } = {},
+) =>
   new Promise((resolve, reject) => {
     const started = Date.now();
     const seconds = () => `${Math.round((Date.now() - started) / 1000)} s`;
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
+      timeout: timeoutMs,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';

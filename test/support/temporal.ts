@@ -1,20 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { existsSync } from 'node:fs';
-import { delimiter } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { ensureTemporalCli } from '../../scripts/tools/temporal-cli.mjs';
+import { ensureTestServer } from '../../scripts/tools/temporal-test-server.mjs';
 import { searchAttributes } from '../../workflows/search-attributes.js';
-
-const cacheDir = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'keystead');
-
-const temporalProgram = (): string => {
-  const onPath = (process.env['PATH'] ?? '').split(delimiter).map((dir) => join(dir, 'temporal'));
-  const found = [...onPath, join(cacheDir, 'temporal-1.5.1', 'temporal')].find((path) => existsSync(path));
-  if (found === undefined)
-    throw new Error('no temporal program: run the tests by npm test, which installs it');
-  return found;
-};
 
 /** Without them the dev server is 4 to 11 times slower (docs/operations/temporal.md). */
 export const tunedServerFlags = [
@@ -26,10 +15,10 @@ export const tunedServerFlags = [
 ].flatMap((value) => ['--dynamic-config-value', value]);
 
 /** A full Temporal server of the suite's own, in memory, with our search attributes. */
-export const temporalServer = (): Promise<TestWorkflowEnvironment> =>
+export const temporalServer = async (): Promise<TestWorkflowEnvironment> =>
   TestWorkflowEnvironment.createLocal({
     server: {
-      executable: { type: 'existing-path', path: temporalProgram() },
+      executable: { type: 'existing-path', path: await ensureTemporalCli() },
       ip: '127.0.0.1',
       ui: false,
       log: { format: 'pretty', level: 'error' },
@@ -39,11 +28,9 @@ export const temporalServer = (): Promise<TestWorkflowEnvironment> =>
   });
 
 /** A server whose clock jumps over timers. It knows neither visibility nor schedules. */
-export const timeSkippingServer = (): Promise<TestWorkflowEnvironment> =>
+export const timeSkippingServer = async (): Promise<TestWorkflowEnvironment> =>
   TestWorkflowEnvironment.createTimeSkipping({
-    server: {
-      executable: { type: 'existing-path', path: join(cacheDir, 'temporal-test-server', 'test-server') },
-    },
+    server: { executable: { type: 'existing-path', path: await ensureTestServer() } },
   });
 
 /** The bundle of one domain's workflows, made once a test run. */
