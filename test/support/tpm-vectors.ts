@@ -15,7 +15,7 @@ export interface QuoteCase {
   readonly parse?: {
     readonly qualifiedSigner_hex: string;
     readonly extraData_hex: string;
-    readonly clock: number;
+    readonly clock: string;
     readonly resetCount: number;
     readonly restartCount: number;
     readonly safe: boolean;
