@@ -1,0 +1,31 @@
+import { PolicyClient } from '@azure/arm-policy';
+import { RestError } from '@azure/core-rest-pipeline';
+import type { EnforcementMode } from '../../../domain/vending/environment.js';
+import type { DefaultPolicy } from '../../../domain/vending/plan.js';
+import { subscriptionScope } from '../../../domain/vending/subscription.js';
+import type { ArmAccess } from './client.js';
+import { cloudCall } from './faults.js';
+
+/** Assigns a policy or initiative at the subscription under its configured name; a repeat overwrites the same one. */
+export const createPolicyAssigner = ({ credential, options }: ArmAccess) => {
+  const client = new PolicyClient(credential, options);
+  return async (
+    subscriptionId: string,
+    { name, definitionId, displayName }: DefaultPolicy,
+    mode: EnforcementMode,
+  ): Promise<void> => {
+    const assignment = { policyDefinitionId: definitionId, displayName, enforcementMode: mode };
+    await cloudCall(`assign policy '${name}'`, (call) =>
+      client.policyAssignments
+        .create(subscriptionScope(subscriptionId), name, assignment, call)
+        .catch(acceptUpdated),
+    );
+  };
+};
+
+/** The SDK knows 201 only; an assignment that existed may be answered with 200. */
+const acceptUpdated = (error: unknown): void => {
+  if (!(error instanceof RestError && error.statusCode === 200)) throw error;
+};
+
+export type AssignPolicy = ReturnType<typeof createPolicyAssigner>;
