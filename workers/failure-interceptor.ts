@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { AppError } from '../domain/errors.js';
 
-/** An AppError keeps its kind across Temporal; only `unavailable` is worth a retry. */
+/** An AppError keeps its kind across Temporal; only `unavailable` is worth a retry, after the wait that it names. */
 export const toFailure = (error: unknown): unknown =>
   error instanceof AppError
     ? ApplicationFailure.create({
@@ -10,6 +10,9 @@ export const toFailure = (error: unknown): unknown =>
         type: error.kind,
         nonRetryable: error.kind !== 'unavailable',
         details: [error.code ?? null],
+        ...(error.retryAfterSeconds === undefined
+          ? {}
+          : { nextRetryDelay: Math.ceil(error.retryAfterSeconds * 1000) }),
       })
     : error;
 

@@ -20,3 +20,26 @@ export const outsideCall = {
   startToCloseTimeout: '45 seconds',
   retry: { initialInterval: '2 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
 } satisfies ActivityOptions;
+
+/** A worker that died is noticed after this long, not after the whole time limit of a call. */
+const HEARTBEAT = '10 seconds';
+
+/** A fresh subscription refuses writes for minutes after its creation, so this one is patient. */
+export const cloudWrite = {
+  startToCloseTimeout: '2 minutes',
+  scheduleToCloseTimeout: '30 minutes',
+  heartbeatTimeout: HEARTBEAT,
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+} satisfies ActivityOptions;
+
+/** One call to a service of our own. */
+export const serviceCall = {
+  ...cloudWrite,
+  scheduleToCloseTimeout: '10 minutes',
+} satisfies ActivityOptions;
+
+/** The ticket system decides about the run; without a verdict in this time the run fails. */
+export const gateCheck = { ...serviceCall, scheduleToCloseTimeout: '5 minutes' } satisfies ActivityOptions;
+
+/** Told as well as can be; the verdict of the run waits for it, so not for long. */
+export const notification = { ...serviceCall, scheduleToCloseTimeout: '3 minutes' } satisfies ActivityOptions;

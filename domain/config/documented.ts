@@ -4,11 +4,13 @@ import { databaseSettings } from './database.js';
 import { logSettings } from './log.js';
 import { temporalSettings } from './temporal.js';
 import { vaultSettings } from './vault.js';
+import { vendingSettings } from './vending.js';
 
 /** Every group of settings, in the order of docs/configuration.md. */
 export const documentedSettings: readonly { readonly title: string; readonly spec: SettingSpec }[] = [
   { title: 'Broker', spec: brokerSettings },
   { title: 'Keys', spec: vaultSettings },
+  { title: 'Subscription vending', spec: vendingSettings },
   { title: 'Database', spec: databaseSettings },
   { title: 'Temporal', spec: temporalSettings },
   { title: 'Logs', spec: logSettings },

@@ -181,7 +181,7 @@ const extensionSettings = {
   VENDING_TICKET_FAILURE_STATE: text('', 'State written after failure; empty leaves it alone.'),
 } as const;
 
-export const vendingSpec = {
+export const vendingSettings = {
   ...cloudSettings,
   ...serviceSettings,
   ...eventSettings,
@@ -189,14 +189,14 @@ export const vendingSpec = {
   ...extensionSettings,
 } as const;
 
-export type VendingConfig = Settings<typeof vendingSpec>;
+export type VendingConfig = Settings<typeof vendingSettings>;
 
 /**
  * Parses the settings of the vending service and the rules between them. Throws ConfigError with every problem.
  * An empty VENDING_TICKET_REQUIRE_STATE means something, unlike every other empty variable.
  */
 export const parseVending = (env: Env, readFile: (path: string) => string): VendingConfig => {
-  const parsed = parseSettings(vendingSpec, env, { readFile });
+  const parsed = parseSettings(vendingSettings, env, { readFile });
   const config =
     env['VENDING_TICKET_REQUIRE_STATE'] === '' ? { ...parsed, VENDING_TICKET_REQUIRE_STATE: '' } : parsed;
   const problems = conflicts(config);
@@ -229,7 +229,7 @@ export const REDACTED = '***';
 /** Every setting under its lower-case name without the prefix, secrets hidden, unset ones as empty text. */
 export const redactedView = (config: VendingConfig): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(vendingSpec).map(([name, { secret: hidden }]) => {
+    Object.entries(vendingSettings).map(([name, { secret: hidden }]) => {
       const value = config[name as keyof VendingConfig];
       return [
         name.replace(/^VENDING_/, '').toLowerCase(),

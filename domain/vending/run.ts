@@ -10,10 +10,11 @@ export type Trigger = 'event' | 'replay' | 'job' | 'test';
 
 export interface Run extends ProvisioningRequest {
   readonly id: string;
+  /** Canonical form of the subscription id: one key, one run at a time. */
+  readonly subscriptionKey: string;
   readonly trigger: Trigger;
   readonly triggeredBy: string;
   readonly eventId: string;
-  /** Replaces the ticket tag for this run; empty when not said. */
   readonly status: RunStatus;
   readonly plan: ProvisioningPlan | undefined;
   /** The group that the subscription is in now; empty until moved. */
@@ -24,9 +25,9 @@ export interface Run extends ProvisioningRequest {
   /** What was done, one line a step. */
   readonly log: readonly string[];
   readonly gatePassed: boolean | undefined;
-  readonly createdAt: Date;
-  readonly startedAt: Date | undefined;
-  readonly endedAt: Date | undefined;
+  readonly createdAt: string;
+  readonly startedAt: string | undefined;
+  readonly endedAt: string | undefined;
   readonly workflowId: string;
   readonly temporalRunId: string;
 }
@@ -37,8 +38,8 @@ export interface StepRecord {
   readonly position: number;
   readonly status: StepStatus;
   readonly attempts: number;
-  readonly startedAt: Date | undefined;
-  readonly endedAt: Date | undefined;
+  readonly startedAt: string | undefined;
+  readonly endedAt: string | undefined;
   readonly summary: string;
   readonly error: string;
 }

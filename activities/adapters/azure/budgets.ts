@@ -24,7 +24,9 @@ export const createBudgetWriter = ({ credential, options }: ArmAccess, clock: Cl
       notifications: alerts(budget.contactEmail),
       ...(present?.eTag === undefined ? {} : { eTag: present.eTag }),
     };
-    await cloudCall('write the budget', (call) => client.budgets.createOrUpdate(scope, BUDGET_NAME, wanted, call));
+    await cloudCall('write the budget', (call) =>
+      client.budgets.createOrUpdate(scope, BUDGET_NAME, wanted, call),
+    );
   };
 };
 

@@ -44,15 +44,21 @@ const toAppError = (what: string, error: unknown): AppError => {
   const fault = faultOf(error);
   const code = fault.code ?? (fault.status === undefined ? 'no answer' : `status ${fault.status}`);
   const detail = error instanceof Error ? error.message.slice(0, MAX_DETAIL_CHARS) : '';
-  return new AppError(isRetryableFault(fault) ? 'unavailable' : kindOf(fault.status), `${what}: ${code}: ${detail}`, {
-    cause: error,
-    code,
-    retryAfterSeconds: retryAfter(error),
-  });
+  return new AppError(
+    isRetryableFault(fault) ? 'unavailable' : kindOf(fault.status),
+    `${what}: ${code}: ${detail}`,
+    {
+      cause: error,
+      code,
+      retryAfterSeconds: retryAfter(error),
+    },
+  );
 };
 
 const retryAfter = (error: unknown): number | undefined => {
   const text = error instanceof RestError ? error.response?.headers.get('retry-after') : undefined;
   const seconds = Number(text);
-  return text === undefined || !Number.isFinite(seconds) ? undefined : Math.min(Math.max(seconds, 0), MAX_WAIT_SECONDS);
+  return text === undefined || !Number.isFinite(seconds)
+    ? undefined
+    : Math.min(Math.max(seconds, 0), MAX_WAIT_SECONDS);
 };

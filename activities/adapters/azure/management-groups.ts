@@ -7,7 +7,10 @@ export const createGroupMover = ({ credential, options }: ArmAccess) => {
   const client = new ManagementGroupsAPI(credential, options);
   return async (groupId: string, subscriptionId: string): Promise<void> => {
     await cloudCall(`move to management group '${groupId}'`, (call) =>
-      client.managementGroupSubscriptions.create(groupId, subscriptionId, { ...call, cacheControl: 'no-cache' }),
+      client.managementGroupSubscriptions.create(groupId, subscriptionId, {
+        ...call,
+        cacheControl: 'no-cache',
+      }),
     );
   };
 };

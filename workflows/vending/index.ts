@@ -1,0 +1,1 @@
+export { provisionSubscription } from './provision-subscription.js';
