@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LRUCache } from 'lru-cache';
 import type { Role } from '../../domain/broker/machine.js';
-import { baseConfigFile, nodeConfigEdits } from '../../domain/broker/node-config.js';
+import { baseConfigFile, nodeConfigEdits, yamlQuoted } from '../../domain/broker/node-config.js';
 import type { NodeConfigOverrides } from '../../domain/broker/node-config.js';
 import { AppError } from '../../domain/errors.js';
 import { parseConfigDocument } from './config-document.js';
@@ -23,46 +23,81 @@ interface RoleConfigsOptions {
   readonly installerImage: string;
 }
 
-/** A base file as it was at one moment. */
+/** A base file as it was at one moment, and the templates made of it so far. */
 interface Base {
   readonly version: string;
   readonly document: ConfigDocument;
+  readonly templates: Map<string, Template>;
 }
 
-/** Characters of rendered configs kept in memory. */
-const MAX_CACHED_CHARACTERS = 32 * 1_048_576;
+/** A config cut where the machine's own values go. */
+interface Template {
+  readonly first: string;
+  readonly slots: readonly { readonly field: keyof Slots; readonly after: string }[];
+}
+/** The values that differ from machine to machine, quoted. */
+type Slots = Readonly<Record<'machineId' | 'ekFingerprint' | 'ekStart' | 'hostname' | 'assignedIp', string>>;
 
-/** Base configs are read again when their file changes; rendered ones are kept by (file version, overrides). */
+/**
+ * Base configs are read again when their file changes. YAML is only written for the first machine of a kind (with or
+ * without hostname and address); the others are that text with their own values in the places of the first one's.
+ */
 export const createRoleConfigs = ({ dir, installerImage }: RoleConfigsOptions): RoleConfigs => {
   const bases = new Map<Role, Base>();
-  const rendered = new LRUCache<string, string>({
-    maxSize: MAX_CACHED_CHARACTERS,
-    sizeCalculation: (text, key) => text.length + key.length,
-  });
 
   const baseOf = async (role: Role): Promise<Base> => {
     const path = join(dir, baseConfigFile(role));
     const version = await versionOf(path);
     const known = bases.get(role);
     if (known?.version === version) return known;
-    const base = { version, document: await load(path) };
+    const base = { version, document: await load(path), templates: new Map<string, Template>() };
     bases.set(role, base);
     return base;
   };
   return {
     render: async (role, machine) => {
-      const { document, version } = await baseOf(role);
-      const edit = (): string => renderOr503(document, machine, installerImage);
-      if (machine.files !== undefined) return edit(); // holds a private key that is issued once
-      const key = JSON.stringify([role, version, machine]);
-      const known = rendered.get(key);
-      if (known !== undefined) return known;
-      const text = edit();
-      rendered.set(key, text);
-      return text;
+      const base = await baseOf(role);
+      if (machine.files !== undefined) return renderOr503(base.document, machine, installerImage);
+      const kind = `${machine.hostname === null} ${machine.assignedIp === null}`;
+      const template = base.templates.get(kind) ?? createTemplate(base.document, machine, installerImage);
+      base.templates.set(kind, template);
+      return fill(template, slotsOf(machine));
     },
   };
 };
+
+const slotsOf = (machine: NodeConfigOverrides): Slots => ({
+  machineId: yamlQuoted(machine.machineId),
+  ekFingerprint: yamlQuoted(machine.ekFingerprint),
+  ekStart: yamlQuoted(machine.ekFingerprint.slice(0, 16)),
+  hostname: yamlQuoted(machine.hostname ?? ''),
+  assignedIp: yamlQuoted(machine.assignedIp ?? ''),
+});
+
+/** Renders once with values that nothing else in the file can equal, and cuts the text at them. */
+const createTemplate = (document: ConfigDocument, like: NodeConfigOverrides, image: string): Template => {
+  const unique = (): string => randomUUID().replaceAll('-', '');
+  const standIn: NodeConfigOverrides = {
+    machineId: unique(),
+    ekFingerprint: unique() + unique() + unique(),
+    hostname: like.hostname === null ? null : unique(),
+    assignedIp: like.assignedIp === null ? null : unique(),
+  };
+  const fieldOf = new Map(
+    Object.entries(slotsOf(standIn)).map(([field, text]) => [text, field as keyof Slots]),
+  );
+  fieldOf.delete(yamlQuoted(''));
+  const text = renderOr503(document, standIn, image);
+  const [first = '', ...rest] = text.split(new RegExp(`(${[...fieldOf.keys()].join('|')})`));
+  const slots = rest.flatMap((piece, index) => {
+    const field = fieldOf.get(piece);
+    return field === undefined ? [] : [{ field, after: rest[index + 1] ?? '' }];
+  });
+  return { first, slots };
+};
+
+const fill = ({ first, slots }: Template, values: Slots): string =>
+  first + slots.map(({ field, after }) => values[field] + after).join('');
 
 const versionOf = async (path: string): Promise<string> => {
   try {

@@ -90,6 +90,13 @@ const fileEdits = (files: readonly NodeFile[]): ConfigEdit[] => {
   return items.length === 0 ? [] : [{ op: 'append', path: ['machine', 'files'], items }];
 };
 
+/** Text as a double-quoted YAML scalar on one line, the same in YAML 1.1 and 1.2. */
+export const yamlQuoted = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 /** The file of a role's base config in SVC_CONFIG_CACHE_DIR. */
 export const baseConfigFile = (role: Role): string => `${role}-final.yaml`;
 
@@ -105,7 +112,7 @@ export const pendingConfig = (serviceUrl: string): string =>
     'debug: false',
     'machine:',
     '  env:',
-    `    SVC_REG_URL: ${JSON.stringify(serviceUrl)}`,
+    `    SVC_REG_URL: ${yamlQuoted(serviceUrl)}`,
     '  nodeLabels:',
     '    svc.io/flavor: controlplane-stack',
     '    svc.io/managed-by: talos',
