@@ -8,6 +8,8 @@ export interface EmbeddedPostgresOptions {
   readonly password?: string;
   /** Server settings, e.g. `max_connections`. */
   readonly settings?: Readonly<Record<string, string | number>>;
+  /** In a process group of its own: a Ctrl-C in the terminal does not reach it. */
+  readonly ownGroup?: boolean;
 }
 
 export interface EmbeddedPostgresServer {

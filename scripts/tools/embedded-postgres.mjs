@@ -116,8 +116,8 @@ const stop = async (child) => {
 
 /**
  * Starts the PostgreSQL server that npm installed, on 127.0.0.1 only; makes the data folder when it is new.
- * It runs in a process group of its own, so that a Ctrl-C in the terminal reaches us alone and we stop it last.
- * @param {{ dataDir: string, port: number, user?: string, password?: string, settings?: Record<string, string | number> }} options
+ * With `ownGroup` a Ctrl-C in the terminal does not reach it: the caller stops it, after everything that needs it.
+ * @param {import('./embedded-postgres.mjs').EmbeddedPostgresOptions} options
  */
 export const startEmbeddedPostgres = async ({
   dataDir: wanted,
@@ -125,6 +125,7 @@ export const startEmbeddedPostgres = async ({
   user = 'keystead',
   password = 'keystead',
   settings = {},
+  ownGroup = false,
 }) => {
   const owner = serverUser();
   const dataDir = reachableDataDir(wanted);
@@ -135,7 +136,7 @@ export const startEmbeddedPostgres = async ({
   const child = spawn(postgres, ['-D', dataDir, ...flags], {
     ...owner,
     cwd: '/',
-    detached: true,
+    detached: ownGroup,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   await untilReady(child, collect(child.stderr));
