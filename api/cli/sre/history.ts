@@ -1,13 +1,14 @@
 import type { Client } from '@temporalio/client';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { temporal } from '@temporalio/proto';
+import type { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 
 export type History = temporal.api.history.v1.IHistory;
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /** `EVENT_TYPE_TIMER_STARTED` -> `TIMER_STARTED`. */
 export const eventTypeName = (event: HistoryEvent): string =>
-  (temporal.api.enums.v1.EventType[event.eventType ?? 0] ?? 'UNKNOWN').replace('EVENT_TYPE_', '');
+  (proto.temporal.api.enums.v1.EventType[event.eventType ?? 0] ?? 'UNKNOWN').replace('EVENT_TYPE_', '');
 
 export const eventId = (event: HistoryEvent): number => Number(event.eventId ?? 0);
 

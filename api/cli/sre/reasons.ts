@@ -1,11 +1,12 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { google } from '@temporalio/proto';
-import { temporal as proto } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { TemporalAccess } from './context.js';
 import { failureText, oneLine } from './failure-text.js';
 
-const { HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT: closeEventOnly } = proto.api.enums.v1.HistoryEventFilterType;
-const { PENDING_ACTIVITY_STATE_SCHEDULED: notTaken } = proto.api.enums.v1.PendingActivityState;
+const { HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT: closeEventOnly } =
+  proto.temporal.api.enums.v1.HistoryEventFilterType;
+const { PENDING_ACTIVITY_STATE_SCHEDULED: notTaken } = proto.temporal.api.enums.v1.PendingActivityState;
 
 /** Why a workflow closed, from its last event. */
 export const closeReason = async (

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { temporal as proto } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import type { TemporalAccess } from './context.js';
 import type { History, HistoryEvent } from './history.js';
 import { eventId, eventTypeName, fetchHistory, startedEvent } from './history.js';
@@ -60,8 +60,10 @@ export const resetWorkflow = async (
   return { workflowId, runId, eventId: point };
 };
 
-const { WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE: allowDuplicate } = proto.api.enums.v1.WorkflowIdReusePolicy;
-const { WORKFLOW_ID_CONFLICT_POLICY_FAIL: failWhenRunning } = proto.api.enums.v1.WorkflowIdConflictPolicy;
+const { WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE: allowDuplicate } =
+  proto.temporal.api.enums.v1.WorkflowIdReusePolicy;
+const { WORKFLOW_ID_CONFLICT_POLICY_FAIL: failWhenRunning } =
+  proto.temporal.api.enums.v1.WorkflowIdConflictPolicy;
 
 /** Starts the workflow again as it was started: type, input, queue, id, timeouts, search attributes, memo. */
 export const rerunWorkflow = async (

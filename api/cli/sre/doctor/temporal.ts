@@ -1,4 +1,5 @@
-import { temporal as proto } from '@temporalio/proto';
+import type { temporal as types } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { queues } from '../../../../workflows/queues.js';
 import { missingSearchAttributes } from '../../../temporal/search-attributes.js';
 import type { SreDeps, TemporalAccess } from '../context.js';
@@ -7,7 +8,7 @@ import type { Finding } from './finding.js';
 import { fail, messageOf, ok, warn } from './finding.js';
 
 const { TASK_QUEUE_TYPE_WORKFLOW: workflowTasks, TASK_QUEUE_TYPE_ACTIVITY: activityTasks } =
-  proto.api.enums.v1.TaskQueueType;
+  proto.temporal.api.enums.v1.TaskQueueType;
 
 /** A poller asks again within a minute; the server forgets it after five. */
 const MAX_AHEAD_MS = 2_000;
@@ -63,7 +64,7 @@ const checkSearchAttributes = async ({ connection, config }: TemporalAccess): Pr
 const lastSeen = async (
   { connection, config }: TemporalAccess,
   queue: string,
-  taskQueueType: proto.api.enums.v1.TaskQueueType,
+  taskQueueType: types.api.enums.v1.TaskQueueType,
 ): Promise<readonly number[]> => {
   const { pollers } = await connection.workflowService.describeTaskQueue({
     namespace: config.TEMPORAL_NAMESPACE,
