@@ -5,6 +5,9 @@ export const workflowIds = {
   revoke: (machineId: string) => `revoke:${machineId}`,
   image: (machineId: string) => `image:${machineId}`,
   delivery: (deliveryId: string) => `delivery:${deliveryId}`,
+  /** The end of an IaC update's lease. */
+  lease: (updateId: string) => `lease:${updateId}`,
+  purge: (stackId: string) => `purge:${stackId}`,
   deployment: (deploymentId: string) => `deployment:${deploymentId}`,
   /** A redelivered event joins the running run. */
   provision: (subscriptionId: string) => `provision:${subscriptionId}`,

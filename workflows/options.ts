@@ -43,3 +43,9 @@ export const gateCheck = { ...serviceCall, scheduleToCloseTimeout: '5 minutes' }
 
 /** Told as well as can be; the verdict of the run waits for it, so not for long. */
 export const notification = { ...serviceCall, scheduleToCloseTimeout: '3 minutes' } satisfies ActivityOptions;
+
+/** Folds a journal into a state: seconds for a large one; one transaction, so it may be repeated until it works. */
+export const stateFold = {
+  startToCloseTimeout: '10 minutes',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+} satisfies ActivityOptions;

@@ -8,6 +8,8 @@ import * as approvalRequests from './006-approval-requests.js';
 import * as nonces from './007-nonces.js';
 import * as ekFingerprintSha384 from './008-ek-fingerprint-sha384.js';
 import * as nonceFunctions from './020-nonce-functions.js';
+import * as iacStacks from './100-iac-stacks.js';
+import * as iacUpdates from './101-iac-updates.js';
 import * as vendingRuns from './200-vending-runs.js';
 import * as vendingInbox from './201-vending-inbox.js';
 import * as vendingDeadLetters from './202-vending-dead-letters.js';
@@ -26,6 +28,8 @@ export const migrations: readonly Migration[] = [
   { name: '007-nonces', up: nonces.up },
   { name: '008-ek-fingerprint-sha384', up: ekFingerprintSha384.up },
   { name: '020-nonce-functions', up: nonceFunctions.up },
+  { name: '100-iac-stacks', up: iacStacks.up },
+  { name: '101-iac-updates', up: iacUpdates.up },
   { name: '200-vending-runs', up: vendingRuns.up },
   { name: '201-vending-inbox', up: vendingInbox.up },
   { name: '202-vending-dead-letters', up: vendingDeadLetters.up },

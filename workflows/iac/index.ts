@@ -1,0 +1,2 @@
+export { updateLease } from './lease.js';
+export { deletedStackPurge } from './purge.js';
