@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
-import pg from 'pg';
 import type { OutboxRow } from '../db/outbox.js';
 import { postponeInOutbox, removeFromOutbox, takeFromOutbox } from '../db/outbox.js';
 import type { Logger } from '../domain/logger.js';
+import { startWakeLoop } from './wake-loop.js';
+import type { WakeLoop } from './wake-loop.js';
 
 const BATCH = 50;
 const SWEEP_MS = 2_000;
-const RECONNECT_MS = 1_000;
 
 /**
  * Carries out one outbox row. It may run again after a crash, so what it does is idempotent: workflows have
@@ -22,56 +22,19 @@ interface RelayOptions {
   readonly sweepMs?: number;
 }
 
-export interface Relay {
-  /** Stops taking rows and waits for the batch in hand. */
-  readonly stop: () => Promise<void>;
-}
+export type Relay = WakeLoop;
 
 /** Hands over outbox rows as soon as they are committed (NOTIFY), and sweeps for what a crash or an outage left. */
 export const startRelay = ({ db, databaseUrl, log, handlers, sweepMs = SWEEP_MS }: RelayOptions): Relay => {
   const topics = Object.keys(handlers);
-  let stopping = false;
-  let wake = (): void => undefined;
-  let woken = false;
-  const nudge = (): void => {
-    woken = true;
-    wake();
-  };
-  const pause = (): Promise<void> =>
-    new Promise((resolve) => {
-      if (woken) {
-        resolve();
-        return;
-      }
-      const timer = setTimeout(resolve, sweepMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-
-  const loop = async (): Promise<void> => {
-    while (!stopping) {
-      woken = false;
-      try {
-        if ((await relayBatch(db, handlers, topics, log)) > 0) continue;
-      } catch (error) {
-        log.warn({ err: error }, 'outbox relay: the database did not answer, trying again');
-      }
-      await pause();
-    }
-  };
-
-  const listener = listen(databaseUrl, nudge, log);
-  const running = loop();
-  return {
-    stop: async () => {
-      stopping = true;
-      nudge();
-      await running;
-      await listener.stop();
-    },
-  };
+  return startWakeLoop({
+    name: 'outbox relay',
+    databaseUrl,
+    channels: ['outbox'],
+    log,
+    sweepMs,
+    work: async () => (await relayBatch(db, handlers, topics, log)) > 0,
+  });
 };
 
 const relayBatch = (
@@ -98,38 +61,3 @@ const relayBatch = (
     await removeFromOutbox(trx, done);
     return rows.length;
   });
-
-const listen = (databaseUrl: string, nudge: () => void, log: Logger): { stop: () => Promise<void> } => {
-  let client: pg.Client | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const retry = (error: unknown): void => {
-    client = undefined;
-    if (stopped) return;
-    log.debug({ err: error }, 'outbox listener lost its connection');
-    timer = setTimeout(() => void connect(), RECONNECT_MS);
-  };
-  const connect = async (): Promise<void> => {
-    const next = new pg.Client({ connectionString: databaseUrl, application_name: 'keystead-relay' });
-    next.once('error', retry);
-    next.on('notification', nudge);
-    try {
-      await next.connect();
-      await next.query('listen outbox');
-      client = next;
-      nudge();
-    } catch (error) {
-      next.removeAllListeners('error').on('error', () => undefined);
-      retry(error);
-    }
-  };
-  void connect();
-  return {
-    stop: async () => {
-      stopped = true;
-      clearTimeout(timer);
-      client?.removeAllListeners('error').on('error', () => undefined);
-      await client?.end().catch(() => undefined);
-    },
-  };
-};

@@ -144,3 +144,7 @@ const readExtensions = (optional: readonly DerElement[]): Map<string, Extension>
   }
   return found;
 };
+
+/** The subject for a reader; Node has no text at all for an empty one. */
+export const subjectText = ({ view }: Certificate): string =>
+  (view.subject as string | undefined)?.replaceAll('\n', ', ') ?? 'a certificate without subject';

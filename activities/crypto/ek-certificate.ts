@@ -5,7 +5,7 @@ import type { KeyUsageName } from './certificate-extensions.js';
 import { basicConstraints, extendedKeyUsage, keyUsage } from './certificate-extensions.js';
 
 /** tcg-kp-EKCertificate and tcg-kp-PlatformAttributeCertificate (TCG EK credential profile, 3.2). */
-const ekPurpose = '2.23.133.8.1';
+export const ekPurpose = '2.23.133.8.1';
 const platformPurpose = '2.23.133.8.2';
 
 const refused = (why: string, code: string): AppError =>

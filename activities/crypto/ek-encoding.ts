@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.js';
 import { decodeBase64 } from './base64.js';
 import { readElement } from './der.js';
+import { firstPemBlock } from './pem.js';
 
 /**
  * EK material arrives as base64 of PEM, DER, a padded NV dump or an NV dump behind a TCG header. One machine must stay
@@ -21,17 +22,10 @@ export const unwrapEkMaterial = (base64: string, pemLabel: string): EkEncoding =
   const sent = decodeBase64(base64, 'EK material', maxBytes);
   if (sent.length === 0) throw new AppError('invalid', 'EK material is empty');
   const isPem = sent.subarray(0, pemStart.length).equals(pemStart);
-  return { sent, inner: stripTcgHeader(isPem ? readPem(sent.toString('latin1'), pemLabel) : sent) };
-};
-
-/** The first PEM block, which must carry `pemLabel` (RFC 7468, strict base64 lines). */
-const readPem = (text: string, pemLabel: string): Buffer => {
-  const pattern = new RegExp(
-    `^-----BEGIN ${pemLabel}-----\\r?\\n((?:[A-Za-z0-9+/=]{1,80}\\r?\\n)+)-----END ${pemLabel}-----`,
-  );
-  const body = pattern.exec(text)?.[1];
-  if (body === undefined) throw new AppError('invalid', `EK material is not a PEM block "${pemLabel}"`);
-  return decodeBase64(body.replace(/[\r\n]/g, ''), 'PEM body of the EK material', maxBytes);
+  return {
+    sent,
+    inner: stripTcgHeader(isPem ? firstPemBlock(sent.toString('latin1'), pemLabel, 'EK material') : sent),
+  };
 };
 
 const tcgHeader = Buffer.from([0x10, 0x01, 0x00]);

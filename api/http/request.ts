@@ -23,6 +23,7 @@ export const requestContext =
     ctx.state.requestId = ACCEPTED_ID.test(given) ? given : randomUUID();
     ctx.state.source = source.address;
     ctx.state.sourceIsProxy = source.isProxy;
+    ctx.state.viaProxy = source.viaProxy;
     ctx.state.log = log;
     ctx.set('X-Request-Id', ctx.state.requestId);
     await next();

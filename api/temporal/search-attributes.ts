@@ -1,5 +1,5 @@
 import type { Connection } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { searchAttributes } from '../../workflows/search-attributes.js';
 
 /** Names of our search attributes that the namespace does not have. */
@@ -20,7 +20,7 @@ export const ensureSearchAttributes = async (
 ): Promise<readonly string[]> => {
   const missing = await missingSearchAttributes(connection, namespace);
   if (missing.length === 0) return [];
-  const { INDEXED_VALUE_TYPE_KEYWORD: keyword } = temporal.api.enums.v1.IndexedValueType;
+  const { INDEXED_VALUE_TYPE_KEYWORD: keyword } = proto.temporal.api.enums.v1.IndexedValueType;
   try {
     await connection.operatorService.addSearchAttributes({
       namespace,

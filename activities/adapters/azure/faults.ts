@@ -1,5 +1,4 @@
-import { AuthenticationError } from '@azure/identity';
-import { RestError } from '@azure/core-rest-pipeline';
+import { isRestError } from '@azure/core-rest-pipeline';
 import { AppError } from '../../../domain/errors.js';
 import type { ErrorKind } from '../../../domain/errors.js';
 import { isRetryableFault } from '../../../domain/vending/arm-errors.js';
@@ -8,6 +7,9 @@ import type { CloudFault } from '../../../domain/vending/arm-errors.js';
 const CALL_TIMEOUT_MS = 30_000;
 const MAX_DETAIL_CHARS = 300;
 const MAX_WAIT_SECONDS = 300;
+
+/** OAuth errors that the same credentials will get again (RFC 6749 section 5.2); the SDK has them in the text only. */
+const TOKEN_REFUSAL = /^(invalid_client|unauthorized_client|invalid_scope|invalid_request|access_denied)\b/;
 
 /**
  * Makes one call to the cloud. What may pass later is thrown as `unavailable`, with the wait that the service asked for;
@@ -28,8 +30,9 @@ export const cloudCall = async <T>(
 /** Status and code of a failed call, wherever in the chain of causes they are. */
 export const faultOf = (error: unknown): CloudFault => {
   const rest = error instanceof AppError ? error.cause : error;
-  if (rest instanceof RestError) return { status: rest.statusCode, code: rest.code };
-  if (rest instanceof AuthenticationError) return { status: rest.statusCode, code: rest.errorResponse.error };
+  if (isRestError(rest)) return { status: rest.statusCode, code: rest.code };
+  const refusal = rest instanceof Error ? TOKEN_REFUSAL.exec(rest.message)?.[0] : undefined;
+  if (refusal !== undefined) return { status: 401, code: refusal };
   return { status: undefined, code: undefined };
 };
 
@@ -56,7 +59,7 @@ const toAppError = (what: string, error: unknown): AppError => {
 };
 
 const retryAfter = (error: unknown): number | undefined => {
-  const text = error instanceof RestError ? error.response?.headers.get('retry-after') : undefined;
+  const text = isRestError(error) ? error.response?.headers.get('retry-after') : undefined;
   const seconds = Number(text);
   return text === undefined || !Number.isFinite(seconds)
     ? undefined

@@ -1,8 +1,7 @@
 import { PolicyClient } from '@azure/arm-policy';
-import { RestError } from '@azure/core-rest-pipeline';
+import { isRestError } from '@azure/core-rest-pipeline';
 import type { EnforcementMode } from '../../../domain/vending/environment.js';
 import type { DefaultPolicy } from '../../../domain/vending/plan.js';
-import { subscriptionScope } from '../../../domain/vending/subscription.js';
 import type { ArmAccess } from './client.js';
 import { cloudCall } from './faults.js';
 
@@ -17,7 +16,8 @@ export const createPolicyAssigner = ({ credential, options }: ArmAccess) => {
     const assignment = { policyDefinitionId: definitionId, displayName, enforcementMode: mode };
     await cloudCall(`assign policy '${name}'`, (call) =>
       client.policyAssignments
-        .create(subscriptionScope(subscriptionId), name, assignment, call)
+
+        .create(`subscriptions/${subscriptionId}`, name, assignment, call)
         .catch(acceptUpdated),
     );
   };
@@ -25,7 +25,7 @@ export const createPolicyAssigner = ({ credential, options }: ArmAccess) => {
 
 /** The SDK knows 201 only; an assignment that existed may be answered with 200. */
 const acceptUpdated = (error: unknown): void => {
-  if (!(error instanceof RestError && error.statusCode === 200)) throw error;
+  if (!(isRestError(error) && error.statusCode === 200)) throw error;
 };
 
 export type AssignPolicy = ReturnType<typeof createPolicyAssigner>;

@@ -24,7 +24,7 @@ export const createRoleAssigner = ({ credential, options }: ArmAccess) => {
     try {
       const made = await cloudCall(`assign ${grant.role}`, (call) =>
         client.roleAssignments.create(
-          scope,
+          `subscriptions/${subscriptionId}`,
           name,
           {
             roleDefinitionId: roleDefinitionId(scope, grant.role),

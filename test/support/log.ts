@@ -1,0 +1,9 @@
+import type { Logger } from '../../domain/logger.js';
+
+/** Swallows every line. */
+export const silentLog: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
