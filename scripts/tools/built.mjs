@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -90,6 +91,13 @@ const bundleNames = (root) =>
     existsSync(join(root, 'workflows', name, 'index.ts')),
   );
 
+/** What the compiler leaves out: programs of dist/ import these from their own side. */
+const copyPlainScripts = (root) =>
+  cpSync(join(root, 'scripts/tools'), join(root, 'dist/scripts/tools'), {
+    recursive: true,
+    filter: (path) => statSync(path).isDirectory() || path.endsWith('.mjs'),
+  });
+
 const bundleScript = (root) =>
   `import { writeBundle } from ${JSON.stringify(pathToFileURL(join(root, 'dist/workers/bundle.js')).href)};
    for (const name of ${JSON.stringify(bundleNames(root))}) await writeBundle(name, ${JSON.stringify(join(root, 'dist/bundles'))}, 'js');`;
@@ -102,6 +110,7 @@ export const ensureBuilt = async (root, { force = false, log = console.error } =
     log('building ...');
     const started = Date.now();
     await command(root, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
+    copyPlainScripts(root);
     await command(root, ['--input-type=module', '-e', bundleScript(root)]);
     writeFileSync(stampOf(root), '');
     utimesSync(stampOf(root), new Date(started), new Date(started));
