@@ -11,6 +11,8 @@ export type ErrorKind =
   | 'unsupported_media'
   | 'invalid'
   | 'throttled'
+  /** The work that was asked for was done and did not succeed. */
+  | 'failed'
   | 'unavailable';
 
 /** One problem with one field of a request; `loc` is its path, beginning with `body`, `query`, `path` or `header`. */
@@ -57,6 +59,7 @@ const kinds: ReadonlySet<string> = new Set<ErrorKind>([
   'unsupported_media',
   'invalid',
   'throttled',
+  'failed',
   'unavailable',
 ]);
 

@@ -16,6 +16,7 @@ export const statusOf: Readonly<Record<ErrorKind, number>> = {
   unsupported_media: 415,
   invalid: 422,
   throttled: 429,
+  failed: 500,
   unavailable: 503,
 };
 
