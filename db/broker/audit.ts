@@ -1,0 +1,96 @@
+import type { Knex } from 'knex';
+import type { AuditAct, AuditAction, AuditEntry } from '../../domain/broker/audit.js';
+
+const columns = {
+  id: 'id',
+  timestamp: 'timestamp',
+  operatorCn: 'operator_cn',
+  action: 'action',
+  machineId: 'machine_id',
+  prevState: 'prev_state',
+  newState: 'new_state',
+  detail: 'detail',
+  prevHash: 'prev_hash',
+  entryHash: 'entry_hash',
+} as const satisfies Record<keyof AuditEntry, string>;
+
+const BATCH = 5_000;
+
+/**
+ * Appends one row to the chain, in the caller's transaction. The chain's lock is held until that transaction ends:
+ * append last, and touch no machine row afterwards.
+ */
+export const appendAudit = async (trx: Knex, act: AuditAct): Promise<number> => {
+  const { requestId, sourceAddress, method } = act.context;
+  const result = await trx.raw<{ rows: { id: number }[] }>(
+    'select audit_append(?, ?, ?, ?, ?, ?, ?, ?, ?) as id',
+    [
+      act.action,
+      act.detail,
+      act.machineId,
+      act.newState,
+      act.operatorCn,
+      act.prevState,
+      requestId,
+      sourceAddress,
+      method,
+    ] as Knex.RawBinding[],
+  );
+  return result.rows[0]?.id ?? 0;
+};
+
+export interface AuditFilter {
+  readonly machineId?: string | undefined;
+  readonly action?: AuditAction | undefined;
+  readonly operatorCn?: string | undefined;
+  /** ISO 8601, inclusive. */
+  readonly since?: string | undefined;
+  /** ISO 8601, exclusive. */
+  readonly until?: string | undefined;
+}
+
+const filtered = (db: Knex, filter: AuditFilter): Knex.QueryBuilder => {
+  const query = db('audit_log');
+  if (filter.machineId !== undefined) void query.where({ machine_id: filter.machineId });
+  if (filter.action !== undefined) void query.where({ action: filter.action });
+  if (filter.operatorCn !== undefined) void query.where({ operator_cn: filter.operatorCn });
+  if (filter.since !== undefined) void query.where('timestamp', '>=', filter.since);
+  if (filter.until !== undefined) void query.where('timestamp', '<', filter.until);
+  return query;
+};
+
+/** One page, newest first. */
+export const listAudit = async (
+  db: Knex,
+  filter: AuditFilter,
+  page: { readonly page: number; readonly perPage: number },
+): Promise<readonly AuditEntry[]> =>
+  (await filtered(db, filter)
+    .select(columns)
+    .orderBy('id', 'desc')
+    .limit(page.perPage)
+    .offset((page.page - 1) * page.perPage)) as AuditEntry[];
+
+export const countAudit = async (db: Knex, filter: AuditFilter): Promise<number> => {
+  const rows = (await filtered(db, filter).count({ total: '*' })) as { total: number }[];
+  return rows[0]?.total ?? 0;
+};
+
+/** The whole chain in id order, in batches of one snapshot: constant memory whatever the size. */
+export async function* readChain(db: Knex): AsyncGenerator<readonly AuditEntry[]> {
+  const trx = await db.transaction({ isolationLevel: 'repeatable read', readOnly: true });
+  try {
+    for (let after = Number.MIN_SAFE_INTEGER; ;) {
+      const rows = (await trx('audit_log')
+        .select(columns)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(BATCH)) as AuditEntry[];
+      if (rows.length === 0) return;
+      yield rows;
+      after = rows.at(-1)?.id ?? after;
+    }
+  } finally {
+    await trx.rollback();
+  }
+}
