@@ -52,28 +52,3 @@ export const findMachineByToken = async (db: Knex, sha256: string): Promise<Mach
       [sha256],
     )
   )[0];
-
-/** First full fetch: consumes the token and says so in the outbox. False when another fetch was first. */
-export const consumeToken = async (
-  db: Knex,
-  sha256: string,
-  messages: string,
-  snapshot: string,
-): Promise<boolean> => {
-  const rows = await prepared(
-    db,
-    'consume-token',
-    `with consumed as (
-       update config_tokens set consumed_at = now() where token_sha256 = ? and consumed_at is null
-       returning machine_id
-     ), queued as (
-       insert into outbox (topic, key, payload)
-       select o.topic, c.machine_id::text, o.payload || jsonb_build_object('machine', ${snapshot})
-       from consumed c join machines m using (machine_id),
-         jsonb_to_recordset(?::jsonb) as o(topic text, payload jsonb)
-     )
-     select machine_id from consumed`,
-    [sha256, messages],
-  );
-  return rows.length > 0;
-};

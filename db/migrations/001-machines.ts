@@ -22,6 +22,7 @@ export const up = (db: Knex) =>
       wipe_pending boolean not null default false,
       wipe_told_at timestamptz,
       wipe_completed_at timestamptz,
+      wipe_overdue_at timestamptz,
       vote_role text,
       vote_expires_at timestamptz,
       registered_at timestamptz not null default now(),

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex';
 
-/** First votes of dual control; a machine has one open vote at most. */
+/**
+ * First votes of dual control; a machine has one open vote at most. `vote_id` and `completed_by` name the requests that
+ * cast the two votes, so that a repeated activity finds what it did.
+ */
 export const up = (db: Knex) =>
   db.raw(`
     create table approval_requests (
@@ -14,6 +17,8 @@ export const up = (db: Knex) =>
       created_at timestamptz not null default now(),
       expires_at timestamptz not null,
       consumed boolean not null default false,
+      vote_id uuid not null unique,
+      completed_by uuid unique,
       closed_at timestamptz
     );
     create index approval_requests_machine on approval_requests (machine_id);

@@ -10,6 +10,8 @@ export interface Proposal {
 
 /** A vote under dual control. */
 export interface Vote extends Proposal {
+  /** UUID of the request that cast it: a repeated activity must not vote twice. */
+  readonly voteId: string;
   readonly machineId: string;
   readonly operatorCn: string;
   /** Who really voted: `iss`+`sub`, `cert:<cn>` or `SYSTEM`; two spellings of one name are one person. */
@@ -31,7 +33,7 @@ export type ApprovalOutcome =
 export type VoteVerdict =
   | { readonly kind: 'first' }
   | { readonly kind: 'repeated'; readonly expiresAt: string }
-  | { readonly kind: 'second'; readonly proposal: Proposal; readonly partner: OpenVote };
+  | { readonly kind: 'second'; readonly proposal: Proposal; readonly partner: Omit<OpenVote, 'voteId'> };
 
 const agreed = (field: string, first: string | null, second: string | null): string | null => {
   if (second !== null && first !== null && second !== first) {
@@ -43,7 +45,7 @@ const agreed = (field: string, first: string | null, second: string | null): str
 };
 
 /** Judges a vote against the open window of its machine. Both votes must mean the same thing. */
-export const judgeVote = (open: OpenVote | undefined, vote: Vote): VoteVerdict => {
+export const judgeVote = (open: Omit<OpenVote, 'voteId'> | undefined, vote: Vote): VoteVerdict => {
   if (open === undefined) return { kind: 'first' };
   if (open.role !== vote.role) {
     throw new AppError(

@@ -1,1 +1,3 @@
-export {};
+export { approvalWindow } from './approval-window.js';
+export { buildImage } from './build-image.js';
+export { revokeAndWipe } from './revoke-and-wipe.js';
