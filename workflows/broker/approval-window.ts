@@ -22,7 +22,7 @@ interface Window {
  * judges every vote under the machine's row lock; the workflow holds the clock and makes the window visible.
  */
 export const approvalWindow = async (machineId: string): Promise<WindowResult> => {
-  const window: Window = { window.judged: 0, window.voted: false, window.approved: false, window.leftMs: 0 };
+  const window: Window = { judged: 0, voted: false, approved: false, leftMs: 0 };
 
   setHandler(castVote, async (input): Promise<ApprovalOutcome> => {
     try {

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { auditActions } from '../../../domain/broker/audit.js';
+
+const moment = z.iso.datetime({ offset: true });
+
+export const AuditQuery = z
+  .object({
+    page: z.coerce.number().int().min(1).max(100_000_000).default(1),
+    per_page: z.coerce.number().int().min(1).max(200).default(50),
+    machine_id: z.string().max(64).optional(),
+    action: z.enum(auditActions).optional(),
+    operator_cn: z.string().max(256).optional(),
+    since: moment.optional(),
+    until: moment.optional(),
+  })
+  .transform((query) => ({
+    page: { page: query.page, perPage: query.per_page },
+    filter: {
+      machineId: query.machine_id,
+      action: query.action,
+      operatorCn: query.operator_cn,
+      since: query.since,
+      until: query.until,
+    },
+  }));

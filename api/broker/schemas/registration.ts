@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { ekFields, hardwareFields, role } from './machine-fields.js';
+
+const UNKNOWN = 'unknown';
+
+interface HardwareBody {
+  hw_uuid?: string | null | undefined;
+  hw_mac?: string | null | undefined;
+  hw_serial?: string | null | undefined;
+  hw_product?: string | null | undefined;
+}
+
+export const hardwareOf = (body: HardwareBody) => ({
+  hwUuid: body.hw_uuid ?? UNKNOWN,
+  hwMac: body.hw_mac ?? UNKNOWN,
+  hwSerial: body.hw_serial ?? UNKNOWN,
+  hwProduct: body.hw_product ?? UNKNOWN,
+});
+
+export const RegisterRequest = z
+  .object({ ...ekFields, ...hardwareFields, desired_role: role.nullish() })
+  .transform((body) => ({
+    ekFingerprint: body.ek_fingerprint,
+    ekCertPem: body.ek_cert_pem,
+    ekSource: body.ek_source,
+    desiredRole: body.desired_role ?? null,
+    ...hardwareOf(body),
+  }));
