@@ -14,49 +14,60 @@ const SWEEP_MS = 2_000;
  */
 export type OutboxHandler = (row: OutboxRow, trx: Knex.Transaction) => Promise<void>;
 
+/**
+ * Carries out outbox rows without touching the database, e.g. starts workflows: gets all rows of its topic in the
+ * batch, answers with one promise a row.
+ */
+export type OutboxSender = (rows: readonly OutboxRow[]) => readonly Promise<void>[];
+
 interface RelayOptions {
   readonly db: Knex;
   readonly databaseUrl: string;
   readonly log: Logger;
   readonly handlers: Readonly<Record<string, OutboxHandler>>;
+  readonly senders?: Readonly<Record<string, OutboxSender>>;
   readonly sweepMs?: number;
 }
 
 export type Relay = WakeLoop;
 
 /** Hands over outbox rows as soon as they are committed (NOTIFY), and sweeps for what a crash or an outage left. */
-export const startRelay = ({ db, databaseUrl, log, handlers, sweepMs = SWEEP_MS }: RelayOptions): Relay => {
-  const topics = Object.keys(handlers);
-  return startWakeLoop({
+export const startRelay = (options: RelayOptions): Relay =>
+  startWakeLoop({
     name: 'outbox relay',
-    databaseUrl,
+    databaseUrl: options.databaseUrl,
     channels: ['outbox'],
-    log,
-    sweepMs,
-    work: async () => (await relayBatch(db, handlers, topics, log)) > 0,
+    log: options.log,
+    sweepMs: options.sweepMs ?? SWEEP_MS,
+    work: async () => (await relayBatch(options)) > 0,
   });
-};
 
-const relayBatch = (
-  db: Knex,
-  handlers: RelayOptions['handlers'],
-  topics: readonly string[],
-  log: Logger,
-): Promise<number> =>
+const relayBatch = ({ db, handlers, senders = {}, log }: RelayOptions): Promise<number> =>
   db.transaction(async (trx) => {
-    const rows = await takeFromOutbox(trx, topics, BATCH);
+    const rows = await takeFromOutbox(trx, [...Object.keys(handlers), ...Object.keys(senders)], BATCH);
     const done: number[] = [];
-    for (const row of rows) {
+    const settle = async (row: OutboxRow, work: Promise<void> | undefined): Promise<void> => {
       try {
-        await trx.transaction(async (step) => handlers[row.topic]?.(row, step));
+        await work;
         done.push(row.id);
       } catch (error) {
-        log.warn(
-          { err: error, topic: row.topic, key: row.key, attempts: row.attempts },
-          'outbox row postponed',
-        );
+        const { topic, key, attempts } = row;
+        log.warn({ err: error, topic, key, attempts }, 'outbox row postponed');
         await postponeInOutbox(trx, row, error instanceof Error ? error.message : String(error));
       }
+    };
+    for (const [topic, send] of Object.entries(senders)) {
+      const due = rows.filter((row) => row.topic === topic);
+      const sent = due.length === 0 ? [] : send(due);
+      await Promise.all(due.map((row, index) => settle(row, sent[index])));
+    }
+    for (const row of rows) {
+      const handle = handlers[row.topic];
+      if (handle !== undefined)
+        await settle(
+          row,
+          trx.transaction((step) => handle(row, step)),
+        );
     }
     await removeFromOutbox(trx, done);
     return rows.length;

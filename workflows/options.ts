@@ -49,3 +49,12 @@ export const stateFold = {
   startToCloseTimeout: '10 minutes',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 } satisfies ActivityOptions;
+/**
+ * One webhook request (10 s) between two short database steps. Local: a delivery that succeeds at once costs one
+ * workflow task. Retried for as long as the database is away; the attempt itself never sends twice.
+ */
+export const deliveryAttempt = {
+  startToCloseTimeout: '40 seconds',
+  localRetryThreshold: '30 seconds',
+  retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
+} satisfies LocalActivityOptions;

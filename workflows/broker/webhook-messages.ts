@@ -1,0 +1,10 @@
+import { defineSignal } from '@temporalio/workflow';
+
+export interface WebhookDeliveryInput {
+  readonly messageId: string;
+  /** Number of the first attempt of this series: 1, or one more than the attempts made before a redelivery. */
+  readonly firstAttempt: number;
+}
+
+/** Asks for a fresh series of attempts at once; ignored by the run that it starts. */
+export const redeliver = defineSignal<[{ readonly firstAttempt: number }]>('redeliver');
