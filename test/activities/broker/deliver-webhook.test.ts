@@ -206,7 +206,7 @@ describe('delivery of webhooks', () => {
   it('counts attempts by event type and outcome in rows that every process sees', async () => {
     const totals = await readTotals(database.db, 'webhook_deliveries');
     const { rows } = await database.db.raw<{ rows: { label: string }[] }>(
-      `select event_type || '/' || case when response_status between 200 and 299 then 'success' else 'failure' end
+      `select event_type || '/' || case when coalesce(response_status between 200 and 299, false) then 'success' else 'failure' end
          || '=' || count(*) as label from webhook_deliveries
        where response_status is not null or error is not null group by event_type, coalesce(response_status between 200 and 299, false)`,
     );
