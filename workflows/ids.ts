@@ -4,7 +4,8 @@ export const workflowIds = {
   approval: (machineId: string) => `approval:${machineId}`,
   revoke: (machineId: string) => `revoke:${machineId}`,
   image: (machineId: string) => `image:${machineId}`,
-  delivery: (deliveryId: string) => `delivery:${deliveryId}`,
+  delivery: (messageId: string) => `delivery:${messageId}`,
+  deliveryBatch: (batchId: string) => `delivery-batch:${batchId}`,
   /** The end of an IaC update's lease. */
   lease: (updateId: string) => `lease:${updateId}`,
   purge: (stackId: string) => `purge:${stackId}`,

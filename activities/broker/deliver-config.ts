@@ -15,7 +15,8 @@ import { formatImpossible, sealEnvelope } from '../crypto/envelope.js';
 import { tokenHash } from './config-tokens.js';
 
 /** What the caller's `Accept` asks for; `format` is its media-type parameter. */
-export type Delivery = { readonly encrypted: false } | { readonly encrypted: true; readonly format: string | undefined };
+export type Delivery =
+  { readonly encrypted: false } | { readonly encrypted: true; readonly format: string | undefined };
 
 export type DeliveredConfig =
   | { readonly kind: 'pending'; readonly text: string }
@@ -59,7 +60,10 @@ export const createConfigByMac =
     const mac = normaliseMac(macText);
     const claimants = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac) ? await findByMac(deps.db, mac) : [];
     if (claimants.length > 1) {
-      deps.log.warn({ mac, machineIds: claimants.map((m) => m.machineId) }, 'one MAC on two machines: no config by MAC');
+      deps.log.warn(
+        { mac, machineIds: claimants.map((m) => m.machineId) },
+        'one MAC on two machines: no config by MAC',
+      );
       throw new AppError('conflict', 'two machines claim this MAC address; fetch the config by token', {
         code: 'mac_not_unique',
       });
@@ -76,9 +80,13 @@ const fullConfig = async (
 ): Promise<DeliveredConfig> => {
   if (!delivery.encrypted) {
     if (deps.requireEncrypted) {
-      throw new AppError('not_acceptable', 'this service delivers configs encrypted only; see the Accept header', {
-        code: 'encryption_required',
-      });
+      throw new AppError(
+        'not_acceptable',
+        'this service delivers configs encrypted only; see the Accept header',
+        {
+          code: 'encryption_required',
+        },
+      );
     }
     return { kind: 'plain', machineId: machine.machineId, yaml: await deps.renderConfig(machine) };
   }
@@ -89,6 +97,11 @@ const fullConfig = async (
   const format = delivery.format ?? possible[0];
   if (format === undefined || !isEnvelopeFormat(format)) throw formatImpossible(format ?? 'any', possible);
   const yaml = await deps.renderConfig(machine);
-  const envelope = await sealEnvelope({ format, machineId: machine.machineId, ek, plaintext: Buffer.from(yaml) });
+  const envelope = await sealEnvelope({
+    format,
+    machineId: machine.machineId,
+    ek,
+    plaintext: Buffer.from(yaml),
+  });
   return { kind: 'envelope', machineId: machine.machineId, envelope };
 };

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { AttemptKey, ClaimedAttempt } from '../../db/broker/deliveries.js';
 import { cancelMessage, claimAttempt, recordAttempt, takeRateSlot } from '../../db/broker/deliveries.js';
 import type { Clock } from '../../domain/clock.js';
-import type { AttemptVerdict } from '../../domain/broker/webhook.js';
+import type { AttemptResult, AttemptVerdict } from '../../domain/broker/webhook.js';
 import { afterFailure, judgeAttempt, parseRetryAfter, retryDelayMs } from '../../domain/broker/webhook.js';
 import type { Outbound } from '../adapters/http.js';
 import { signatureHeaders } from '../crypto/hmac.js';
@@ -28,12 +28,6 @@ export interface AttemptInput {
   /** The endpoint's rate limit was waited for. */
   readonly hasSlot: boolean;
 }
-
-export type AttemptResult =
-  | { readonly kind: 'finished'; readonly state: 'delivered' | 'failed' | 'cancelled' }
-  | { readonly kind: 'retry'; readonly delayMs: number }
-  /** Come back with the same attempt: the endpoint's rate limit, or another run of this attempt may still be sending. */
-  | { readonly kind: 'wait'; readonly delayMs: number };
 
 interface Answer {
   readonly status: number | null;

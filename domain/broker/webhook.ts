@@ -119,3 +119,10 @@ export const standardSecret = (base64: string): string => WHSEC + base64;
 /** Text that a Standard Webhooks signature covers; `timestamp` in seconds since the epoch. */
 export const standardSignedText = (messageId: string, timestamp: number, body: string): string =>
   `${messageId}.${timestamp}.${body}`;
+
+/** What one attempt of a message came to, and what is to be done next. */
+export type AttemptResult =
+  | { readonly kind: 'finished'; readonly state: 'delivered' | 'failed' | 'cancelled' }
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  /** Come back with the same attempt: the endpoint's rate limit, or another run of this attempt may still be sending. */
+  | { readonly kind: 'wait'; readonly delayMs: number };

@@ -22,7 +22,10 @@ export const webhookDelivery = async (input: WebhookDeliveryInput): Promise<Deli
   });
 
   for (;;) {
-    const result = await attemptDelivery({ messageId, attempt, firstAttempt, hasSlot });
+    const result =
+      attempt === input.firstAttempt && input.firstResult !== undefined && !hasSlot
+        ? input.firstResult
+        : await attemptDelivery({ messageId, attempt, firstAttempt, hasSlot });
     if (result.kind === 'wait') {
       await sleep(result.delayMs);
       hasSlot = true;
