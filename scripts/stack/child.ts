@@ -43,10 +43,12 @@ export const startChild = (spec: ChildSpec, print: (line: string) => void): Part
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const killNow = () => child.kill('SIGKILL');
+  process.once('exit', killNow);
   relay(child.stdout, spec, print);
   relay(child.stderr, spec, print);
   let stopping = false;
-  const ended = endOf(child);
+  const ended = endOf(child).finally(() => process.off('exit', killNow));
   const failed = ended.then(
     (how) =>
       stopping

@@ -17,7 +17,7 @@ const clock = (time: unknown): string => {
 
 const shown = (value: unknown): string => {
   if (typeof value === 'string') return /[\s"=]/.test(value) || value === '' ? JSON.stringify(value) : value;
-  return JSON.stringify(value) ?? 'undefined';
+  return JSON.stringify(value);
 };
 
 const stackOf = (error: unknown): string => {

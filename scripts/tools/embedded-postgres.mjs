@@ -139,6 +139,9 @@ export const startEmbeddedPostgres = async ({
     detached: ownGroup,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  const stopNow = () => child.kill('SIGINT');
+  process.once('exit', stopNow);
+  child.once('exit', () => process.off('exit', stopNow));
   await untilReady(child, collect(child.stderr));
   return {
     url: `postgresql://${user}:${password}@127.0.0.1:${port}/postgres`,
