@@ -1,16 +1,17 @@
 /** `npm start`: installs and builds what is missing, then runs the whole system (scripts/stack). Needs nothing but Node.js. */
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ensureBuilt } from './tools/built.mjs';
 import { ensureNodeModules, requireNodeVersion } from './tools/node-modules.mjs';
+import { packageRoot } from './tools/paths.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = packageRoot();
 
 const start = async () => {
   requireNodeVersion();
   process.chdir(root);
   await ensureNodeModules(root);
-  const { build } = await import('./build.mjs');
-  await build();
+  await ensureBuilt(root);
   process.setSourceMapsEnabled(true);
   const { main } = await import(pathToFileURL(join(root, 'dist/scripts/stack/main.js')).href);
   await main(process.argv.slice(2));

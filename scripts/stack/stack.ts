@@ -5,7 +5,7 @@ import { startChild } from './child.js';
 import { portsInUse, stackConfig } from './config.js';
 import type { StackSecrets } from './data-dir.js';
 import { loadAddresses, loadSecrets, openDataDir, storeAddresses } from './data-dir.js';
-import type { Provided, ServiceEnv } from './infrastructure.js';
+import type { ServiceEnv } from './infrastructure.js';
 import { provideFactory, provideIssuer, providePostgres, provideTemporal } from './infrastructure.js';
 import { requireFreePorts } from './ports.js';
 import { ensureRoleConfigs } from './role-configs.js';
@@ -98,24 +98,18 @@ const startInfrastructure = async (
   const config = stackConfig(env);
   await requireFreePorts(portsInUse(config));
   const before = await loadAddresses(dataDir);
-  const keep = async (title: string, work: Promise<Provided>): Promise<ServiceEnv> => {
-    const provided = await step(title, work);
-    if (provided.part !== undefined) parts.push(provided.part);
-    return provided.env;
-  };
   const namespace = env['TEMPORAL_NAMESPACE'] ?? 'default';
   const results = await Promise.allSettled([
-    keep('starting PostgreSQL', providePostgres(config, dataDir)),
-    keep('starting the Temporal server', provideTemporal(config, dataDir, namespace, print)),
-    keep('starting the OpenID issuer', provideIssuer(config, dataDir, before)),
-    keep('starting the image factory', provideFactory(config, dataDir, before)),
+    step('starting PostgreSQL', providePostgres(config, dataDir)),
+    step('starting the Temporal server', provideTemporal(config, dataDir, namespace, print)),
+    step('starting the OpenID issuer', provideIssuer(config, dataDir, before)),
+    step('starting the image factory', provideFactory(config, dataDir, before)),
   ]);
+  const provided = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  parts.push(...provided.flatMap(({ part }) => (part === undefined ? [] : [part])));
   const failure = results.find((result) => result.status === 'rejected');
   if (failure !== undefined) throw failure.reason;
-  const all = Object.assign(
-    {},
-    ...results.map((result) => ('value' in result ? result.value : {})),
-  ) as ServiceEnv;
+  const all: ServiceEnv = Object.fromEntries(provided.flatMap((part) => Object.entries(part.env)));
   await storeAddresses(dataDir, {
     oidcIssuer: all['SVC_OIDC_ISSUER'],
     oidcPort: portOf(all['SVC_OIDC_ISSUER']) ?? config.STACK_OIDC_PORT,

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { copyAssets, removeOrphans } from './assets.mjs';
 
 const SOURCES = ['domain', 'workflows', 'activities', 'db', 'api', 'workers', 'scripts', 'bench'];
 const FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
@@ -21,7 +21,7 @@ const POLL_MS = 200;
 const newestIn = (path) => {
   const entry = statSync(path, { throwIfNoEntry: false });
   if (entry === undefined) return 0;
-  if (!entry.isDirectory()) return /\.(ts|mjs|json)$/.test(path) ? entry.mtimeMs : 0;
+  if (!entry.isDirectory()) return entry.mtimeMs;
   return Math.max(
     entry.mtimeMs,
     ...readdirSync(path, { withFileTypes: true })
@@ -91,13 +91,6 @@ const bundleNames = (root) =>
     existsSync(join(root, 'workflows', name, 'index.ts')),
   );
 
-/** What the compiler leaves out: programs of dist/ import these from their own side. */
-const copyPlainScripts = (root) =>
-  cpSync(join(root, 'scripts/tools'), join(root, 'dist/scripts/tools'), {
-    recursive: true,
-    filter: (path) => statSync(path).isDirectory() || path.endsWith('.mjs'),
-  });
-
 const bundleScript = (root) =>
   `import { writeBundle } from ${JSON.stringify(pathToFileURL(join(root, 'dist/workers/bundle.js')).href)};
    for (const name of ${JSON.stringify(bundleNames(root))}) await writeBundle(name, ${JSON.stringify(join(root, 'dist/bundles'))}, 'js');`;
@@ -109,8 +102,9 @@ export const ensureBuilt = async (root, { force = false, log = console.error } =
     if (!force && !isStale(root)) return;
     log('building ...');
     const started = Date.now();
+    await removeOrphans(root, SOURCES);
     await command(root, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json']);
-    copyPlainScripts(root);
+    await copyAssets(root, SOURCES);
     await command(root, ['--input-type=module', '-e', bundleScript(root)]);
     writeFileSync(stampOf(root), '');
     utimesSync(stampOf(root), new Date(started), new Date(started));
