@@ -15,7 +15,7 @@ module.exports = {
     only('workflows', ['domain']),
     only('db', ['domain']),
     only('activities', ['domain', 'db']),
-    only('workers', ['activities', 'db', 'domain', 'workflows', 'api/temporal']),
+    only('workers', ['activities', 'db', 'domain', 'workflows', 'api/temporal', 'api/process']),
     {
       name: 'routes-get-their-use-cases-injected',
       severity: 'error',

@@ -33,7 +33,10 @@ export const presentMachine = (m: MachineRecord) => ({
   wipe_completed_at: m.wipeCompletedAt,
 });
 
-export const presentPending = (machineId: string, outcome: Extract<ApprovalOutcome, { kind: 'pending' }>) => ({
+export const presentPending = (
+  machineId: string,
+  outcome: Extract<ApprovalOutcome, { kind: 'pending' }>,
+) => ({
   machine_id: machineId,
   status: 'pending_second_approval',
   message: 'First approval recorded; another operator must approve the same proposal before the window ends.',

@@ -32,7 +32,10 @@ const ipv4Cidr = new RegExp(`^${octet}(?:\\.${octet}){3}/(?:3[0-2]|[12]?\\d)$`);
 export const cidr = z
   .string()
   .max(64)
-  .refine((value) => ipv4Cidr.test(value) || z.cidrv6().safeParse(value).success, 'must be CIDR notation, e.g. 10.0.0.7/24');
+  .refine(
+    (value) => ipv4Cidr.test(value) || z.cidrv6().safeParse(value).success,
+    'must be CIDR notation, e.g. 10.0.0.7/24',
+  );
 
 /** RFC 1123 host name, at most 253 characters. */
 export const hostname = z

@@ -1,0 +1,28 @@
+import Router from '@koa/router';
+import type { AuditFilter } from '../../../db/broker/audit.js';
+import type { AuditEntry, ChainVerdict } from '../../../domain/broker/audit.js';
+import type { OperatorState, RequireOperator } from '../../auth/identity.js';
+import { setPageHeaders } from '../../http/page-headers.js';
+import { validate } from '../../http/validate.js';
+import { presentAuditEntry, presentVerdict } from '../presenters/audit.js';
+import { AuditQuery } from '../schemas/audit.js';
+
+export interface AuditUseCases {
+  readonly list: (
+    filter: AuditFilter,
+    page: { readonly page: number; readonly perPage: number },
+  ) => Promise<{ readonly entries: readonly AuditEntry[]; readonly total: number }>;
+  readonly verify: () => Promise<ChainVerdict>;
+}
+
+export const auditRoutes = (useCases: AuditUseCases, operator: RequireOperator): Router<OperatorState> =>
+  new Router<OperatorState>({ prefix: '/audit' })
+    .get('/', operator, async (ctx) => {
+      const { filter, page } = validate(AuditQuery, ctx.query, 'query');
+      const { entries, total } = await useCases.list(filter, page);
+      setPageHeaders(ctx, { ...page, total });
+      ctx.body = entries.map(presentAuditEntry);
+    })
+    .get('/verify', operator, async (ctx) => {
+      ctx.body = presentVerdict(await useCases.verify());
+    });
