@@ -19,7 +19,7 @@ module.exports = {
     {
       name: 'routes-get-their-use-cases-injected',
       severity: 'error',
-      from: { path: '^api/', pathNot: '^api/([^/]+/(server|main)|cli/[^/]+)\\.ts$' },
+      from: { path: '^api/', pathNot: '^api/([^/]+/(server|main|compose-[^/]+)|cli/[^/]+)\\.ts$' },
       to: { path: '^(activities|db|workers)/', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -2,151 +2,133 @@ import Router from '@koa/router';
 import type { Client } from '@temporalio/client';
 import type { Knex } from 'knex';
 import type Koa from 'koa';
-import { createActs, requireMachine } from '../../activities/broker/acts.js';
-import { createAttest } from '../../activities/broker/attest.js';
-import type { JudgeEvidence } from '../../activities/broker/attest.js';
+import { createOutbound } from '../../activities/adapters/http.js';
+import type { Outbound } from '../../activities/adapters/http.js';
 import { createConfigTokens } from '../../activities/broker/config-tokens.js';
-import { createConfigByMac, createConfigByToken } from '../../activities/broker/deliver-config.js';
-import type { DeliverConfigDeps } from '../../activities/broker/deliver-config.js';
-import { createEkReader } from '../../activities/broker/ek-reader.js';
+import { createJudgeEvidence } from '../../activities/broker/evidence.js';
+import { createImageSource } from '../../activities/broker/image-source.js';
+import { createMemoryNonces } from '../../activities/broker/memory-nonces.js';
 import type { NonceStore } from '../../activities/broker/nonces.js';
-import { createPendingQuota } from '../../activities/broker/pending-quota.js';
-import { createRegister, createSelfRegister } from '../../activities/broker/register.js';
-import { verifyAudit } from '../../activities/broker/verify-audit.js';
+import { createPostgresNonces } from '../../activities/broker/postgres-nonces.js';
+import { createRoleConfigs } from '../../activities/broker/role-configs.js';
 import type { KeyRing } from '../../activities/crypto/key-ring.js';
-import { findOpenVote } from '../../db/broker/approvals.js';
-import { countAudit, listAudit } from '../../db/broker/audit.js';
-import { countMachines, listMachines } from '../../db/broker/machines.js';
+import { pendingMigrations } from '../../db/migrate.js';
+import { pendingConfig } from '../../domain/broker/node-config.js';
+import { systemClock } from '../../domain/clock.js';
 import type { Clock } from '../../domain/clock.js';
-import type { BrokerConfig } from '../../domain/config/broker.js';
+import type { SvcConfig } from '../../domain/config/svc.js';
 import type { Logger } from '../../domain/logger.js';
-import type { RequireOperator } from '../auth/identity.js';
+import { createBrokerOperatorAuth, issuerOrigins } from '../auth/broker-operators.js';
+import { requireOperator } from '../auth/operator.js';
 import { createApp } from '../http/app.js';
 import { jsonBody } from '../http/body.js';
+import { createReadiness } from '../http/readiness.js';
 import type { Readiness } from '../http/readiness.js';
 import type { RequestState } from '../http/state.js';
-import { createBrokerCommands } from '../temporal/broker-commands.js';
-import { createApprove } from './approve.js';
-import { attestRoutes } from './routes/attest.js';
-import { auditRoutes } from './routes/audit.js';
-import { configRoutes } from './routes/config.js';
-import { extensionRoutes } from './routes/extensions.js';
-import type { ExtensionInfo } from './routes/extensions.js';
+import { operatorRouters } from './compose-operator.js';
+import { publicRouters } from './compose-public.js';
+import type { BrokerParts } from './parts.js';
 import { healthRoutes } from './routes/health.js';
-import { machineRoutes } from './routes/machines.js';
-import { registrationRoutes } from './routes/registration.js';
 
-/** Everything the gateway stands on; the entry point and the tests fill it. */
-export interface BrokerDeps {
-  readonly config: BrokerConfig;
+/** What a gateway stands on. */
+export interface GatewayDeps {
+  readonly config: SvcConfig;
   readonly db: Knex;
   readonly temporal: Client;
   readonly log: Logger;
-  readonly clock: Clock;
   readonly keyRing: KeyRing;
-  readonly nonces: NonceStore;
-  readonly operator: RequireOperator;
-  readonly judgeEvidence: JudgeEvidence;
-  readonly imageFor: (configUrl: string) => Promise<string>;
-  readonly renderConfig: DeliverConfigDeps['renderConfig'];
-  readonly pendingConfig: string;
-  readonly readiness: Readiness;
-  readonly extensions: readonly ExtensionInfo[];
+  readonly clock?: Clock;
+}
+
+export interface BrokerGateway {
+  readonly app: Koa<RequestState>;
+  readonly close: () => Promise<void>;
 }
 
 /** The broker gateway as a Koa app; it listens nowhere yet. */
-export const createBrokerApp = (deps: BrokerDeps): Koa<RequestState> => {
-  const { config } = deps;
-  const api = new Router<RequestState>({ prefix: '/api/v1' });
-  for (const router of [...publicRouters(deps), ...operatorRouters(deps)]) api.use(router.routes());
-  const health = healthRoutes(deps.readiness);
-  return createApp({
-    log: deps.log,
+export const createBrokerGateway = (deps: GatewayDeps): BrokerGateway => {
+  const { config, log } = deps;
+  const images = createImageSource(config);
+  const issuer = createOutbound({ policy: { trustedOrigins: issuerOrigins(config) } });
+  const parts = createParts(deps, images.imageFor, issuer);
+  const operators = new Router<RequestState>({ prefix: '/api/v1' });
+  for (const router of operatorRouters(parts)) operators.use(router.routes());
+  const nodes = new Router<RequestState>({ prefix: '/api/v1' });
+  for (const router of publicRouters(parts)) nodes.use(router.routes());
+  const app = createApp({
+    log,
     trustedProxies: config.SVC_TRUSTED_PROXIES,
-    middleware: [health.routes(), jsonBody(), api.routes(), api.allowedMethods()],
+    middleware: [
+      healthRoutes(brokerReadiness(deps)).routes(),
+      jsonBody(),
+      nodes.routes(),
+      operators.routes(),
+      nodes.allowedMethods(),
+      operators.allowedMethods(),
+    ],
   });
+  return {
+    app,
+    close: async () => {
+      await images.close();
+      await issuer.close();
+    },
+  };
 };
 
-const publicRouters = (deps: BrokerDeps): readonly Router<RequestState>[] => {
-  const { config, db, nonces } = deps;
-  const readEk = createEkReader();
-  const tokens = createConfigTokens(deps.keyRing, config.SVC_SERVICE_URL);
-  const admitPending = createPendingQuota(db, config.SVC_PENDING_LIMIT, deps.clock);
-  const registration = {
-    db,
-    readEk,
-    tokens,
-    admitPending,
-    dualControlRoles: config.SVC_DUAL_CONTROL_ROLES,
-    imageFor: deps.imageFor,
-  };
-  const delivery: DeliverConfigDeps = {
-    db,
-    log: deps.log,
-    renderConfig: deps.renderConfig,
-    pendingConfig: deps.pendingConfig,
-    requireEncrypted: config.SVC_REQUIRE_ENCRYPTED_DELIVERY,
-    releaseFrom: config.SVC_CONFIG_RELEASE,
-  };
-  return [
-    registrationRoutes(
-      { register: createRegister(registration), selfRegister: createSelfRegister(registration) },
-      config.SVC_REGISTER_TOKEN,
-    ),
-    attestRoutes({
-      issueNonce: (source) => nonces.issue(source),
-      attest: createAttest({
-        db,
-        readEk,
-        tokens,
-        admitPending,
-        redeemNonce: (nonceId) => nonces.redeem(nonceId),
-        requireNonce: config.SVC_REQUIRE_NONCE,
-        judgeEvidence: deps.judgeEvidence,
+const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issuer: Outbound): BrokerParts => {
+  const { config, db, log } = deps;
+  const clock = deps.clock ?? systemClock;
+  const roleConfigs = createRoleConfigs({
+    dir: config.SVC_CONFIG_CACHE_DIR,
+    installerImage: config.SVC_INSTALLER_IMAGE,
+  });
+  return {
+    ...deps,
+    clock,
+    imageFor,
+    tokens: createConfigTokens(deps.keyRing, config.SVC_SERVICE_URL),
+    nonces: createNonces(config, db, clock),
+    operator: requireOperator(
+      createBrokerOperatorAuth(config, {
+        outbound: issuer,
+        log,
+        checkCertificate: () => Promise.resolve(undefined),
       }),
-    }),
-    configRoutes({ configByToken: createConfigByToken(delivery), configByMac: createConfigByMac(delivery) }),
-  ];
+    ),
+    judgeEvidence: createJudgeEvidence(config.SVC_REQUIRE_QUOTE),
+    renderConfig: ({ role, machineId, ekFingerprint, hostname, assignedIp }) =>
+      roleConfigs.render(role, { machineId, ekFingerprint, hostname, assignedIp }),
+    pendingConfig: pendingConfig(config.SVC_SERVICE_URL),
+    extensions: [],
+  };
 };
 
-const operatorRouters = (deps: BrokerDeps): readonly Router<RequestState>[] => {
-  const { config, db, operator } = deps;
-  const acts = createActs(db, createConfigTokens(deps.keyRing, config.SVC_SERVICE_URL));
-  const commands = createBrokerCommands(deps.temporal, config.SVC_DUAL_CONTROL_WINDOW_SECONDS);
-  const routers = [
-    machineRoutes(
-      {
-        ...acts,
-        approve: createApprove({
-          acts,
-          commands,
-          dualControlRoles: config.SVC_DUAL_CONTROL_ROLES,
-          breakGlassMayVote: !config.SVC_HIGH_ASSURANCE,
-        }),
-        read: (machineId) => requireMachine(db, machineId),
-        list: async (filter) => ({
-          machines: await listMachines(db, filter),
-          total: await countMachines(db, filter),
-        }),
-        openVotes: async (machineId) => {
-          await requireMachine(db, machineId);
-          const vote = await findOpenVote(db, machineId);
-          return vote === undefined ? [] : [vote];
-        },
-      },
-      operator,
-    ),
-    auditRoutes(
-      {
-        list: async (filter, page) => ({
-          entries: await listAudit(db, filter, page),
-          total: await countAudit(db, filter),
-        }),
-        verify: () => verifyAudit(db),
-      },
-      operator,
-    ),
-    extensionRoutes(deps.extensions, operator),
-  ];
-  return routers as unknown as readonly Router<RequestState>[];
+const createNonces = (config: SvcConfig, db: Knex, clock: Clock): NonceStore => {
+  const capacity = config.SVC_NONCE_CAPACITY;
+  return config.SVC_NONCE_STORE === 'postgres'
+    ? createPostgresNonces({ db, capacity })
+    : createMemoryNonces({ capacity, clock });
 };
+
+const brokerReadiness = ({ db, temporal, keyRing }: GatewayDeps): Readiness =>
+  createReadiness({
+    database: async () => {
+      const missing = await pendingMigrations(db);
+      if (missing.length > 0) throw new Error(`migrations missing: ${missing.join(', ')}`);
+      return undefined;
+    },
+    temporal: async () => {
+      await temporal.connection.workflowService.getSystemInfo({});
+      return undefined;
+    },
+    service_key: () =>
+      Promise.resolve(
+        keyRing.ephemeral
+          ? {
+              degraded:
+                'random key of this process: set SVC_SHARED_SECRET_MASTER_KEY, or secrets die with it',
+            }
+          : undefined,
+      ),
+  });

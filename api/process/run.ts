@@ -52,3 +52,20 @@ export const runProcess = async (
     fail(error);
   }
 };
+
+const RETRY_MS = 1_000;
+const PATIENCE_MS = 120_000;
+
+/** Parts may start in any order: tries until the outside part answers, for two minutes. */
+export const retryUntilUp = async <T>(log: Logger, what: string, attempt: () => Promise<T>): Promise<T> => {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > until) throw error;
+      log.warn({ err: error }, `waiting for the ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+};

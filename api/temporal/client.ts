@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Client, Connection } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
+import type { TLSConfig } from '@temporalio/client';
 import type { TemporalConfig } from '../../domain/config/temporal.js';
 
+/** Where the server is and how to show who we are. */
+interface TemporalAddress {
+  readonly address: string;
+  readonly apiKey?: string;
+  readonly tls?: TLSConfig;
+}
+
 /** Address, TLS and credentials in the form that both the client and the worker take. */
-export const connectionOptions = (config: TemporalConfig): ConnectionOptions => {
+export const connectionOptions = (config: TemporalConfig): TemporalAddress => {
   const { TEMPORAL_TLS_CERT_PATH: cert, TEMPORAL_TLS_KEY_PATH: key, TEMPORAL_TLS_CA_PATH: ca } = config;
   const useTls = config.TEMPORAL_TLS || cert !== undefined || config.TEMPORAL_API_KEY !== undefined;
   return {
@@ -28,6 +35,7 @@ export const connectionOptions = (config: TemporalConfig): ConnectionOptions => 
 
 export interface TemporalHandle {
   readonly client: Client;
+  readonly connection: Connection;
   readonly close: () => Promise<void>;
 }
 
@@ -35,6 +43,7 @@ export interface TemporalHandle {
 export const connectTemporal = (config: TemporalConfig): TemporalHandle => {
   const connection = Connection.lazy(connectionOptions(config));
   return {
+    connection,
     client: new Client({ connection, namespace: config.TEMPORAL_NAMESPACE }),
     close: () => connection.close(),
   };

@@ -1,7 +1,8 @@
 import Router from '@koa/router';
 import type { AuditFilter } from '../../../db/broker/audit.js';
 import type { AuditEntry, ChainVerdict } from '../../../domain/broker/audit.js';
-import type { OperatorState, RequireOperator } from '../../auth/identity.js';
+import type { RequireOperator } from '../../auth/actor.js';
+import type { RequestState } from '../../http/state.js';
 import { setPageHeaders } from '../../http/page-headers.js';
 import { validate } from '../../http/validate.js';
 import { presentAuditEntry, presentVerdict } from '../presenters/audit.js';
@@ -15,8 +16,8 @@ export interface AuditUseCases {
   readonly verify: () => Promise<ChainVerdict>;
 }
 
-export const auditRoutes = (useCases: AuditUseCases, operator: RequireOperator): Router<OperatorState> =>
-  new Router<OperatorState>({ prefix: '/audit' })
+export const auditRoutes = (useCases: AuditUseCases, operator: RequireOperator): Router<RequestState> =>
+  new Router<RequestState>({ prefix: '/audit' })
     .get('/', operator, async (ctx) => {
       const { filter, page } = validate(AuditQuery, ctx.query, 'query');
       const { entries, total } = await useCases.list(filter, page);

@@ -1,5 +1,6 @@
 import Router from '@koa/router';
-import type { OperatorState, RequireOperator } from '../../auth/identity.js';
+import type { RequireOperator } from '../../auth/actor.js';
+import type { RequestState } from '../../http/state.js';
 
 /** A part that can be switched off; a disabled one is absent from the list. */
 export interface ExtensionInfo {
@@ -11,9 +12,9 @@ export interface ExtensionInfo {
 export const extensionRoutes = (
   extensions: readonly ExtensionInfo[],
   operator: RequireOperator,
-): Router<OperatorState> => {
+): Router<RequestState> => {
   const sorted = [...extensions].sort((a, b) => (a.name < b.name ? -1 : 1));
-  return new Router<OperatorState>().get('/extensions', operator, (ctx) => {
+  return new Router<RequestState>().get('/extensions', operator, (ctx) => {
     ctx.body = { extensions: sorted, total: sorted.length };
   });
 };

@@ -5,8 +5,9 @@ import type { MachineFilter, MachineRecord } from '../../../db/broker/machines.j
 import type { Actor } from '../../../domain/broker/actor.js';
 import type { ApprovalOutcome, Proposal } from '../../../domain/broker/approval.js';
 import type { Machine } from '../../../domain/broker/machine.js';
-import type { OperatorCtx, OperatorState, RequireOperator } from '../../auth/identity.js';
-import { actorOf } from '../../auth/identity.js';
+import { actorOf } from '../../auth/actor.js';
+import type { RequireOperator } from '../../auth/actor.js';
+import type { Ctx, RequestState } from '../../http/state.js';
 import { setPageHeaders } from '../../http/page-headers.js';
 import { uuidInPath, validate } from '../../http/validate.js';
 import { presentApproval, presentListEntry, presentMachine, presentPending } from '../presenters/machines.js';
@@ -22,14 +23,14 @@ export interface MachineUseCases extends Omit<Acts, 'approve'> {
   readonly openVotes: (machineId: string) => Promise<readonly ApprovalRequest[]>;
 }
 
-const machineIdOf = (ctx: OperatorCtx): string => {
+const machineIdOf = (ctx: Ctx): string => {
   const machineId = uuidInPath(ctx.params['machine_id'], 'Machine');
-  ctx.state.logFields = { machineId, operatorCn: ctx.state.operator.operatorCn };
+  ctx.state.logFields = { ...ctx.state.logFields, machineId };
   return machineId;
 };
 
-export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperator): Router<OperatorState> =>
-  new Router<OperatorState>({ prefix: '/machines' })
+export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperator): Router<RequestState> =>
+  new Router<RequestState>({ prefix: '/machines' })
     .get('/', operator, async (ctx) => {
       const filter = validate(MachinesQuery, ctx.query, 'query');
       const { machines, total } = await useCases.list(filter);
