@@ -24,7 +24,7 @@ const lineAt = (log: Logger, level: LogLevel): Logger['info'] => {
 
 const plain = (meta: unknown): object =>
   Object.fromEntries(
-    Object.entries((meta ?? {}) as object).map(([key, value]) => [
+    Object.entries(meta ?? {}).map(([key, value]) => [
       key,
       typeof value === 'bigint' ? Number(value) : value,
     ]),

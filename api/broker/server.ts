@@ -22,6 +22,8 @@ import { createBrokerOperatorAuth, issuerOrigins } from '../auth/broker-operator
 import { requireOperator } from '../auth/operator.js';
 import { createApp } from '../http/app.js';
 import { jsonBody } from '../http/body.js';
+import { requireHttps } from '../http/high-assurance.js';
+import { rateLimit } from '../http/rate-limit.js';
 import { createReadiness } from '../http/readiness.js';
 import type { Readiness } from '../http/readiness.js';
 import type { RequestState } from '../http/state.js';
@@ -54,11 +56,13 @@ export const createBrokerGateway = (deps: GatewayDeps): BrokerGateway => {
   const operators = new Router<RequestState>({ prefix: '/api/v1' });
   for (const router of operatorRouters(parts)) operators.use(router.routes());
   const nodes = new Router<RequestState>({ prefix: '/api/v1' });
-  for (const router of publicRouters(parts)) nodes.use(router.routes());
+  const limited = rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE });
+  for (const router of publicRouters(parts)) nodes.use(limited, router.routes());
   const app = createApp({
     log,
     trustedProxies: config.SVC_TRUSTED_PROXIES,
     middleware: [
+      ...(config.SVC_HIGH_ASSURANCE ? [requireHttps] : []),
       healthRoutes(brokerReadiness(deps)).routes(),
       jsonBody(),
       nodes.routes(),
