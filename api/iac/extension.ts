@@ -28,9 +28,12 @@ export const createIacExtension = (deps: IacRouteDeps): Middleware<RequestState>
     routes(router, auth, deps);
   }
   const routed = router.routes() as unknown as Middleware<RequestState>;
+  const run = async (ctx: Parameters<typeof routed>[0]): Promise<void> => {
+    await routed(ctx, () => Promise.resolve());
+  };
   const errors = handleErrors(codeBody);
-  return (ctx, next) =>
-    OURS.test(ctx.path)
-      ? errors(ctx, () => routed(ctx, () => Promise.resolve()) as Promise<unknown>)
-      : next();
+  return async (ctx, next) => {
+    if (!OURS.test(ctx.path)) await next();
+    else await errors(ctx, () => run(ctx));
+  };
 };
