@@ -8,7 +8,10 @@ const source = resolve(import.meta.dirname, '../tools/node-config-check');
 
 /** The node OS's own config loader (Go), built once a test file; Go keeps what it compiled. */
 const build = async (): Promise<string> => {
-  const program = join(await mkdtemp(join(process.env['TEST_RUN_DIR'] ?? tmpdir(), 'node-config-check-')), 'check');
+  const program = join(
+    await mkdtemp(join(process.env['TEST_RUN_DIR'] ?? tmpdir(), 'node-config-check-')),
+    'check',
+  );
   await promisify(execFile)('go', ['build', '-o', program, '.'], { cwd: source });
   return program;
 };
