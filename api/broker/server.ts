@@ -27,6 +27,8 @@ import { rateLimit } from '../http/rate-limit.js';
 import { createReadiness } from '../http/readiness.js';
 import type { Readiness } from '../http/readiness.js';
 import type { RequestState } from '../http/state.js';
+import { iacExtension } from '../iac/extension.js';
+import { createIacServer } from '../iac/server.js';
 import { operatorRouters } from './compose-operator.js';
 import { publicRouters } from './compose-public.js';
 import type { BrokerParts } from './parts.js';
@@ -58,12 +60,19 @@ export const createBrokerGateway = (deps: GatewayDeps): BrokerGateway => {
   const nodes = new Router<RequestState>({ prefix: '/api/v1' });
   const limited = rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE });
   for (const router of publicRouters(parts)) nodes.use(limited, router.routes());
+  const iac = createIacServer({
+    config,
+    db: deps.db,
+    keyRing: deps.keyRing,
+    clock: deps.clock ?? systemClock,
+  });
   const app = createApp({
     log,
     trustedProxies: config.SVC_TRUSTED_PROXIES,
     middleware: [
       ...(config.SVC_HIGH_ASSURANCE ? [requireHttps] : []),
       healthRoutes(brokerReadiness(deps)).routes(),
+      ...(iac === undefined ? [] : [iac]),
       jsonBody(),
       nodes.routes(),
       operators.routes(),
@@ -104,7 +113,7 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
     renderConfig: ({ role, machineId, ekFingerprint, hostname, assignedIp }) =>
       roleConfigs.render(role, { machineId, ekFingerprint, hostname, assignedIp }),
     pendingConfig: pendingConfig(config.SVC_SERVICE_URL),
-    extensions: [],
+    extensions: config.SVC_IAC_ENABLED ? [iacExtension] : [],
   };
 };
 

@@ -12,7 +12,11 @@ import { updateRoutes } from './routes/updates.js';
 import { userRoutes } from './routes/user.js';
 import { writeRoutes } from './routes/writes.js';
 
-export const iacExtension = { name: 'iac_state', version: '1.0.0' } as const;
+export const iacExtension = {
+  name: 'iac_state',
+  version: '1.0.0',
+  description: 'State backend and secrets provider of the IaC CLI',
+} as const;
 
 /** Paths of the state backend; `/api/v1` beside them is the broker's. */
 const OURS = /^\/api\/(user|capabilities|stacks|cli|orgs)(\/|$)/;

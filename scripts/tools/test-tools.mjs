@@ -1,5 +1,5 @@
 import { ensureBuilt } from './built.mjs';
-import { installIacCli } from './iac-cli.mjs';
+import { installIacCli, OLDER_IAC_CLI_VERSION } from './iac-cli.mjs';
 import { ensureNodeModules, requireNodeVersion } from './node-modules.mjs';
 import { ensureSystemPrograms } from './system-packages.mjs';
 import { ensureTemporalCli } from './temporal-cli.mjs';
@@ -16,5 +16,6 @@ export const ensureTestTools = async (root) => {
   await ensureTemporalCli(root);
   await ensureTestServer(root);
   await installIacCli();
+  await installIacCli({ version: OLDER_IAC_CLI_VERSION });
   await ensureBuilt(root);
 };
