@@ -13,7 +13,6 @@ import { logSettings } from '../domain/config/log.js';
 import { svcSettings } from '../domain/config/svc.js';
 import { temporalSettings } from '../domain/config/temporal.js';
 import { createBrokerWorker } from './broker.js';
-import { createIacWorker } from './iac.js';
 import { runtimeLogger } from './logger.js';
 import { startRelay } from './relay.js';
 import { builtBundle, runWorkers } from './run.js';
@@ -59,19 +58,12 @@ await runProcess(log, async ({ onStop, watch }) => {
     workflowBundle: builtBundle('broker'),
   });
   onStop(broker.close);
-  const iac = createIacWorker({ config: settings, db, client, keyRing, workflowBundle: builtBundle('iac') });
   const workers = await runWorkers(connection, namespace, settings.TEMPORAL_MAX_CACHED_WORKFLOWS, [
     broker.worker,
-    iac.worker,
   ]);
   onStop(workers.shutdown);
   watch(workers.stopped);
-  const relay = startRelay({
-    db,
-    databaseUrl: settings.DATABASE_URL,
-    log,
-    handlers: { ...broker.relayHandlers, ...iac.relayHandlers },
-  });
+  const relay = startRelay({ db, databaseUrl: settings.DATABASE_URL, log, handlers: broker.relayHandlers });
   onStop(relay.stop);
-  log.info({ queues: [broker.worker.queue, iac.worker.queue] }, 'workers run');
+  log.info({ queues: [broker.worker.queue] }, 'workers run');
 });

@@ -5,6 +5,7 @@ import { recordWipeTold } from '../../db/broker/wipes.js';
 import { findByFingerprint, findMachine } from '../../db/broker/machines.js';
 import type { MachineRecord } from '../../db/broker/machines.js';
 import type { AttestAction } from '../../domain/broker/lifecycle.js';
+import type { PcrValues } from '../../domain/broker/pcr-policy.js';
 import { attestAction } from '../../domain/broker/lifecycle.js';
 import type { HardwareIdentity } from '../../domain/broker/machine.js';
 import { AppError, invalidField } from '../../domain/errors.js';
@@ -18,6 +19,8 @@ export interface Evidence {
   readonly nonceSignature: string | null;
   readonly pcrQuote: string | null;
   readonly pcrSignature: string | null;
+  /** The node's own list of the quoted registers, which a policy over some of them needs. */
+  readonly pcrValues: PcrValues | null;
 }
 
 export interface Attestation extends PresentedEk, HardwareIdentity, Evidence {
@@ -60,7 +63,7 @@ export interface AttestDeps {
 export const createAttest =
   (deps: AttestDeps) =>
   async (input: Attestation): Promise<Attested> => {
-    const ek = deps.readEk(input);
+    const ek = await deps.readEk(input);
     const nonce = await redeem(deps, input.nonceId);
     const known = await findByFingerprint(deps.db, ek.fingerprints);
     const note = await deps.judgeEvidence(known, input, nonce);
@@ -94,7 +97,7 @@ const identify = async (
   machine: MachineRecord,
   { material }: ReadEk,
 ): Promise<MachineRecord> => {
-  if (machine.ekFingerprintSha384 === material.fingerprintSha384) return machine;
+  if (machine.ekFingerprintSha384 !== null && machine.ekFingerprint.length === 96) return machine;
   await fillIdentity(deps.db, machine.machineId, {
     ekFingerprint: material.fingerprintSha384,
     ekCertPem: storedEk(material),

@@ -1,18 +1,21 @@
 import type { Knex } from 'knex';
 import { findMachineByToken } from '../../db/broker/config-tokens.js';
-import { findByMac, findEkMaterial } from '../../db/broker/machines.js';
+import { findTrust } from '../../db/broker/attestation-keys.js';
+import { findByMac } from '../../db/broker/machines.js';
 import type { MachineRecord } from '../../db/broker/machines.js';
 import { consumeToken } from '../../db/broker/provisioning.js';
-import type { Envelope } from '../../domain/broker/envelope.js';
+import type { Envelope, PcrBinding } from '../../domain/broker/envelope.js';
 import { isEnvelopeFormat, possibleFormats } from '../../domain/broker/envelope.js';
 import { isBarred } from '../../domain/broker/lifecycle.js';
+import { onlyState } from '../../domain/broker/pcr-policy.js';
+import type { PcrPolicy } from '../../domain/broker/pcr-policy.js';
 import { normaliseMac } from '../../domain/broker/machine.js';
 import type { MachineStatus } from '../../domain/broker/machine.js';
 import { AppError } from '../../domain/errors.js';
 import type { Logger } from '../../domain/logger.js';
-import { loadStoredEk } from '../crypto/ek.js';
 import { formatImpossible, sealEnvelope } from '../crypto/envelope.js';
 import { tokenHash } from './config-tokens.js';
+import { findEkTarget } from './ek-target.js';
 
 /** What the caller's `Accept` asks for; `format` is its media-type parameter. */
 export type Delivery =
@@ -90,18 +93,25 @@ const fullConfig = async (
     }
     return { kind: 'plain', machineId: machine.machineId, yaml: await deps.renderConfig(machine) };
   }
-  const stored = await findEkMaterial(deps.db, machine.machineId);
-  if (stored === undefined) throw formatImpossible(delivery.format ?? 'any', []);
-  const ek = loadStoredEk(stored.ekCertPem, stored.ekSource);
-  const possible = possibleFormats(ek, false);
+  const ek = (await findEkTarget(deps.db, machine))?.target;
+  if (ek === undefined) throw formatImpossible(delivery.format ?? 'any', []);
+  const { ak, policy } = await findTrust(deps.db, machine.machineId);
+  const possible = possibleFormats(ek, ak !== undefined);
   const format = delivery.format ?? possible[0];
   if (format === undefined || !isEnvelopeFormat(format)) throw formatImpossible(format ?? 'any', possible);
-  const yaml = await deps.renderConfig(machine);
   const envelope = await sealEnvelope({
     format,
     machineId: machine.machineId,
     ek,
-    plaintext: Buffer.from(yaml),
+    akName: ak?.akName,
+    pcrBinding: bindingOf(policy),
+    plaintext: Buffer.from(await deps.renderConfig(machine)),
   });
   return { kind: 'envelope', machineId: machine.machineId, envelope };
+};
+
+/** An enforced policy that describes one state also binds the key: the TPM opens it in that state only. */
+const bindingOf = (policy: PcrPolicy | undefined): PcrBinding | undefined => {
+  const values = policy?.mode === 'enforce' ? onlyState(policy) : undefined;
+  return policy === undefined || values === undefined ? undefined : { bank: policy.bank, values };
 };

@@ -40,7 +40,7 @@ export const statusOfNew = (role: Role, dualControlRoles: readonly Role[]): NewM
 
 /** The row of a machine that was never seen before. */
 export const newMachine = (
-  { material }: ReadEk,
+  { material, makerRoot, ekPublic }: ReadEk,
   hardware: HardwareIdentity,
   fields: Pick<NewMachine, 'role' | 'status' | 'isoUrl'> & { readonly machineId?: string },
 ): NewMachine => ({
@@ -49,6 +49,8 @@ export const newMachine = (
   ekSource: material.source,
   ekCertPem: storedEk(material),
   ekSpkiSha384: material.spkiSha384,
+  ekPublic,
+  ekRoot: makerRoot?.subject ?? null,
   hwUuid: hardware.hwUuid,
   hwMac: normaliseMac(hardware.hwMac),
   hwSerial: hardware.hwSerial,
@@ -65,7 +67,7 @@ export const newMachine = (
 export const createRegister =
   (deps: RegisterDeps) =>
   async (input: Registration): Promise<Registered> => {
-    const ek = deps.readEk(input);
+    const ek = await deps.readEk(input);
     const known = await findByFingerprint(deps.db, ek.fingerprints);
     if (known !== undefined) return refresh(deps, known, input);
 
@@ -126,7 +128,7 @@ const registered = (
 export const createSelfRegister =
   (deps: Pick<RegisterDeps, 'db' | 'readEk' | 'admitPending'>) =>
   async (input: Registration): Promise<Registered> => {
-    const ek = deps.readEk(input);
+    const ek = await deps.readEk(input);
     await deps.admitPending();
     const { machine, isNew } = await createMachine(deps.db, {
       machine: newMachine(ek, input, {

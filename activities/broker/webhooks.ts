@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
+import { appendAudit } from '../../db/broker/audit.js';
 import { resendMessages } from '../../db/broker/webhook-messages.js';
 import type { WebhookRecord } from '../../db/broker/webhooks.js';
 import {
@@ -11,6 +12,7 @@ import {
   updateWebhook,
 } from '../../db/broker/webhooks.js';
 import type { Actor } from '../../domain/broker/actor.js';
+import type { AuditAction } from '../../domain/broker/audit.js';
 import type { WebhookEventType } from '../../domain/broker/webhook.js';
 import { isStandardSecret, standardSecretBase64 } from '../../domain/broker/webhook.js';
 import type { Clock } from '../../domain/clock.js';
@@ -18,9 +20,8 @@ import { AppError, invalidField } from '../../domain/errors.js';
 import type { Outbound } from '../adapters/http.js';
 import { newSigningSecret } from '../crypto/hmac.js';
 import type { KeyRing } from '../crypto/key-ring.js';
-import { logAct } from './act-log.js';
 import { publishWebhookEvent } from './publish-event.js';
-import { webhookSecretPlace } from './secret-sealing.js';
+import { webhookSecretScope } from './webhook-secrets.js';
 
 export interface WebhookDeps {
   readonly db: Knex;
@@ -76,7 +77,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
           createdBy: actor.operatorCn,
         });
         if (input.secret) await setSecret(trx, deps.keys, webhookId, input.secret, 0);
-        await logAct(trx, actor, 'webhook_create', `webhook=${webhookId} url=${hostOf(input.url)}`);
+        await audit(trx, actor, 'webhook_create', `webhook=${webhookId} url=${hostOf(input.url)}`);
         return webhook;
       });
     },
@@ -94,7 +95,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
         if (patch.secret === '') await rotateWebhookSecret(trx, webhookId, undefined, 0);
         else if (patch.secret !== undefined)
           await setSecret(trx, deps.keys, webhookId, patch.secret, ROTATION_OVERLAP_MS);
-        await logAct(trx, actor, 'webhook_update', `webhook=${webhookId} ${changesOf(patch)}`);
+        await audit(trx, actor, 'webhook_update', `webhook=${webhookId} ${changesOf(patch)}`);
         return webhook;
       });
     },
@@ -103,7 +104,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
         if ((await findWebhook(trx, webhookId)) === undefined) throw webhookNotFound(webhookId);
         const secret = newSigningSecret();
         await setSecret(trx, deps.keys, webhookId, secret, overlapHours * HOUR_MS);
-        await logAct(
+        await audit(
           trx,
           actor,
           'webhook_update',
@@ -114,7 +115,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
     remove: (actor, webhookId) =>
       db.transaction(async (trx) => {
         if ((await deleteWebhook(trx, webhookId)) === 0) throw webhookNotFound(webhookId);
-        await logAct(trx, actor, 'webhook_delete', `webhook=${webhookId}`);
+        await audit(trx, actor, 'webhook_delete', `webhook=${webhookId}`);
       }),
     test: (webhookId) =>
       db.transaction(async (trx) => {
@@ -163,8 +164,7 @@ const setSecret = (
   overlapMs: number,
 ): Promise<void> => {
   const secretId = randomUUID();
-  const { scope, aad } = webhookSecretPlace(webhookId, secretId);
-  const sealed = keys.seal(scope, aad, Buffer.from(secret));
+  const sealed = keys.seal(webhookSecretScope(webhookId), secretId, Buffer.from(secret));
   return rotateWebhookSecret(trx, webhookId, { secretId, sealed }, overlapMs);
 };
 
@@ -181,3 +181,15 @@ const changesOf = (patch: WebhookPatch): string =>
   `changed=${Object.entries(patch)
     .flatMap(([name, value]) => (value === undefined ? [] : name))
     .join(',')}`;
+
+const audit = async (trx: Knex, actor: Actor, action: AuditAction, detail: string): Promise<void> => {
+  await appendAudit(trx, {
+    action,
+    operatorCn: actor.operatorCn,
+    machineId: null,
+    prevState: null,
+    newState: null,
+    detail,
+    context: actor.context,
+  });
+};

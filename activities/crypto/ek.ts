@@ -32,6 +32,7 @@ export interface EkMaterial {
   readonly key: TpmKey;
   /** The EK's public area: as sent (`pub` with TPM2B_PUBLIC), else rebuilt from the standard template. */
   readonly area: PublicArea;
+  readonly isAreaSent: boolean;
   readonly certificate?: Certificate;
 }
 
@@ -59,7 +60,7 @@ const parsePublic = (base64: string): EkMaterial => {
   if (looksLikePublicArea(inner)) {
     const area = parsePublicArea(inner);
     const key = tpmKeyOf(publicKeyOf(area.key), 'EK');
-    return material('pub', spkiOf(publicKeyOf(key)), sent, key, area);
+    return { ...material('pub', spkiOf(publicKeyOf(key)), sent, key, area), isAreaSent: true };
   }
   const key = tpmKeyOf(readSpki(cutPadding(inner)), 'EK');
   return material('pub', spkiOf(publicKeyOf(key)), sent, key, ekTemplate(key));
@@ -80,6 +81,7 @@ const material = (source: EkSource, der: Buffer, sent: Buffer, key: TpmKey, area
     publicKey,
     key,
     area,
+    isAreaSent: false,
   };
 };
 

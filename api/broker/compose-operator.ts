@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import { createActs, requireMachine } from '../../activities/broker/acts.js';
 import { verifyAudit } from '../../activities/broker/verify-audit.js';
+import { findTrust } from '../../db/broker/attestation-keys.js';
 import { findOpenVote } from '../../db/broker/approvals.js';
 import { countAudit, listAudit } from '../../db/broker/audit.js';
 import { countMachines, listMachines } from '../../db/broker/machines.js';
@@ -28,6 +29,7 @@ export const operatorRouters = (parts: BrokerParts): readonly Router<RequestStat
           breakGlassMayVote: !config.SVC_HIGH_ASSURANCE,
         }),
         read: (machineId) => requireMachine(db, machineId),
+        trustOf: (machineId) => findTrust(db, machineId),
         list: async (filter) => ({
           machines: await listMachines(db, filter),
           total: await countMachines(db, filter),

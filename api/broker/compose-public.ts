@@ -2,7 +2,6 @@ import type Router from '@koa/router';
 import { createAttest } from '../../activities/broker/attest.js';
 import { createConfigByMac, createConfigByToken } from '../../activities/broker/deliver-config.js';
 import type { DeliverConfigDeps } from '../../activities/broker/deliver-config.js';
-import { createEkReader } from '../../activities/broker/ek-reader.js';
 import { createPendingQuota } from '../../activities/broker/pending-quota.js';
 import { createRegister, createSelfRegister } from '../../activities/broker/register.js';
 import type { RequestState } from '../http/state.js';
@@ -13,8 +12,7 @@ import { registrationRoutes } from './routes/registration.js';
 
 /** What nodes and agents call without a login. */
 export const publicRouters = (parts: BrokerParts): readonly Router<RequestState>[] => {
-  const { config, db, nonces, tokens } = parts;
-  const readEk = createEkReader();
+  const { config, db, nonces, readEk, tokens } = parts;
   const admitPending = createPendingQuota(db, config.SVC_PENDING_LIMIT, parts.clock);
   const registration = {
     db,

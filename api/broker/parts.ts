@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Knex } from 'knex';
 import type { JudgeEvidence } from '../../activities/broker/attest.js';
 import type { ConfigTokens } from '../../activities/broker/config-tokens.js';
+import type { EkReader } from '../../activities/broker/ek-reader.js';
 import type { DeliverConfigDeps } from '../../activities/broker/deliver-config.js';
 import type { NonceStore } from '../../activities/broker/nonces.js';
 import type { KeyRing } from '../../activities/crypto/key-ring.js';
@@ -23,6 +24,7 @@ export interface BrokerParts {
   readonly nonces: NonceStore;
   readonly operator: RequireOperator;
   readonly judgeEvidence: JudgeEvidence;
+  readonly readEk: EkReader;
   readonly imageFor: (configUrl: string) => Promise<string>;
   readonly renderConfig: DeliverConfigDeps['renderConfig'];
   readonly pendingConfig: string;

@@ -5,7 +5,9 @@ import type Koa from 'koa';
 import { createOutbound } from '../../activities/adapters/http.js';
 import type { Outbound } from '../../activities/adapters/http.js';
 import { createConfigTokens } from '../../activities/broker/config-tokens.js';
+import { createEkReader } from '../../activities/broker/ek-reader.js';
 import { createJudgeEvidence } from '../../activities/broker/evidence.js';
+import { createMakerCheck } from '../../activities/broker/maker-check.js';
 import { createImageSource } from '../../activities/broker/image-source.js';
 import { createMemoryNonces } from '../../activities/broker/memory-nonces.js';
 import type { NonceStore } from '../../activities/broker/nonces.js';
@@ -16,6 +18,7 @@ import { pendingMigrations } from '../../db/migrate.js';
 import { pendingConfig } from '../../domain/broker/node-config.js';
 import { systemClock } from '../../domain/clock.js';
 import type { Clock } from '../../domain/clock.js';
+import { hardened } from '../../domain/config/svc.js';
 import type { SvcConfig } from '../../domain/config/svc.js';
 import type { Logger } from '../../domain/logger.js';
 import { createBrokerOperatorAuth, issuerOrigins } from '../auth/broker-operators.js';
@@ -27,8 +30,7 @@ import { rateLimit } from '../http/rate-limit.js';
 import { createReadiness } from '../http/readiness.js';
 import type { Readiness } from '../http/readiness.js';
 import type { RequestState } from '../http/state.js';
-import { iacExtension } from '../iac/extension.js';
-import { createIacServer } from '../iac/server.js';
+import { attestationNodeRouters, attestationOperatorRouters } from './compose-attestation.js';
 import { operatorRouters } from './compose-operator.js';
 import { publicRouters } from './compose-public.js';
 import type { BrokerParts } from './parts.js';
@@ -50,29 +52,25 @@ export interface BrokerGateway {
 }
 
 /** The broker gateway as a Koa app; it listens nowhere yet. */
-export const createBrokerGateway = (deps: GatewayDeps): BrokerGateway => {
+export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
+  const deps = { ...given, config: hardened(given.config) };
   const { config, log } = deps;
   const images = createImageSource(config);
   const issuer = createOutbound({ policy: { trustedOrigins: issuerOrigins(config) } });
   const parts = createParts(deps, images.imageFor, issuer);
   const operators = new Router<RequestState>({ prefix: '/api/v1' });
-  for (const router of operatorRouters(parts)) operators.use(router.routes());
+  for (const router of [...operatorRouters(parts), ...attestationOperatorRouters(parts)])
+    operators.use(router.routes());
   const nodes = new Router<RequestState>({ prefix: '/api/v1' });
   const limited = rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE });
-  for (const router of publicRouters(parts)) nodes.use(limited, router.routes());
-  const iac = createIacServer({
-    config,
-    db: deps.db,
-    keyRing: deps.keyRing,
-    clock: deps.clock ?? systemClock,
-  });
+  for (const router of [...publicRouters(parts), ...attestationNodeRouters(parts)])
+    nodes.use(limited, router.routes());
   const app = createApp({
     log,
     trustedProxies: config.SVC_TRUSTED_PROXIES,
     middleware: [
       ...(config.SVC_HIGH_ASSURANCE ? [requireHttps] : []),
       healthRoutes(brokerReadiness(deps)).routes(),
-      ...(iac === undefined ? [] : [iac]),
       jsonBody(),
       nodes.routes(),
       operators.routes(),
@@ -109,11 +107,17 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
         checkCertificate: () => Promise.resolve(undefined),
       }),
     ),
-    judgeEvidence: createJudgeEvidence(config.SVC_REQUIRE_QUOTE),
+    judgeEvidence: createJudgeEvidence({
+      ...{ db, log, requireNonce: config.SVC_REQUIRE_NONCE, requireQuote: config.SVC_REQUIRE_QUOTE },
+      failureThreshold: config.SVC_ATTEST_FAILURE_THRESHOLD,
+    }),
+    readEk: createEkReader(
+      config.SVC_TPM_VERIFY_CA ? createMakerCheck(config.SVC_TPM_CA_BUNDLE_DIR, clock, log) : undefined,
+    ),
     renderConfig: ({ role, machineId, ekFingerprint, hostname, assignedIp }) =>
       roleConfigs.render(role, { machineId, ekFingerprint, hostname, assignedIp }),
     pendingConfig: pendingConfig(config.SVC_SERVICE_URL),
-    extensions: config.SVC_IAC_ENABLED ? [iacExtension] : [],
+    extensions: [],
   };
 };
 

@@ -67,7 +67,7 @@ export const findMachine = async (db: Knex, machineId: string): Promise<MachineR
   return rows[0];
 };
 
-/** The machine with one of these fingerprints: the canonical one, or what an older row may hold instead. */
+/** The machine with one of these fingerprints: the canonical one, what an older row may hold instead, or its key's. */
 export const findByFingerprint = async (
   db: Knex,
   fingerprints: readonly string[],
@@ -75,21 +75,27 @@ export const findByFingerprint = async (
   const rows = await prepared<MachineRecord>(
     db,
     'machine-by-fingerprint',
-    `select ${machineSelection} from ${machineSource} where m.ek_fingerprint = any(?)`,
-    [fingerprints as string[]],
+    `select ${machineSelection} from ${machineSource} where m.ek_fingerprint = any(?) or m.ek_spki_sha384 = any(?)
+     order by m.ek_fingerprint = any(?) desc limit 1`,
+    [fingerprints, fingerprints, fingerprints] as Knex.RawBinding[],
   );
   return rows[0];
 };
 
-/** Stored EK material: base64 of the canonical DER. */
-export const findEkMaterial = async (
-  db: Knex,
-  machineId: string,
-): Promise<{ readonly ekCertPem: string; readonly ekSource: EkSource } | undefined> =>
+export interface StoredEkMaterial {
+  /** Base64 of the canonical DER. */
+  readonly ekCertPem: string;
+  readonly ekSource: EkSource;
+  /** TPMT_PUBLIC, when the node sent it. */
+  readonly ekPublic: Buffer | null;
+}
+
+export const findEkMaterial = async (db: Knex, machineId: string): Promise<StoredEkMaterial | undefined> =>
   db('machines')
-    .first<{ ekCertPem: string; ekSource: EkSource } | undefined>({
+    .first<StoredEkMaterial | undefined>({
       ekCertPem: 'ek_cert_pem',
       ekSource: 'ek_source',
+      ekPublic: 'ek_public',
     })
     .where({ machine_id: machineId })
     .whereNotNull('ek_cert_pem');
@@ -164,6 +170,10 @@ export interface NewMachine extends HardwareIdentity {
   readonly ekSource: EkSource;
   readonly ekCertPem: string;
   readonly ekSpkiSha384: string;
+  /** TPMT_PUBLIC as the node sent it, null when the standard template is assumed. */
+  readonly ekPublic: Buffer | null;
+  /** Subject of the maker's root that its certificate chains to. */
+  readonly ekRoot: string | null;
   readonly role: Role;
   readonly status: Extract<MachineStatus, 'pending_approval' | 'registered'>;
   readonly isoUrl: string | null;

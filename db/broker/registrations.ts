@@ -10,9 +10,9 @@ import { changedSelection, machineSelection, machineSource } from './machines.js
 
 const insertSql = `
   insert into machines (machine_id, ek_fingerprint, ek_fingerprint_sha384, ek_spki_sha384, ek_source, ek_cert_pem,
-    hw_uuid, hw_mac, hw_serial, hw_product, role, status, iso_url, config_token_sha256)
-  select ?::uuid, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-  where not exists (select 1 from machines where ek_fingerprint = any(?))
+    hw_uuid, hw_mac, hw_serial, hw_product, role, status, iso_url, config_token_sha256, ek_public, ek_root)
+  select ?::uuid, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::bytea, ?
+  where not exists (select 1 from machines where ek_fingerprint = any(?) or ek_spki_sha384 = any(?))
   on conflict do nothing returning *`;
 
 export interface Creation {
@@ -39,7 +39,8 @@ export const createMachine = async (
     from changed c
     union all
     select ${machineSelection}, false, null from ${machineSource}
-    where m.ek_fingerprint = any(?) and not exists (select 1 from changed)`;
+    where (m.ek_fingerprint = any(?) or m.ek_spki_sha384 = any(?)) and not exists (select 1 from changed)
+    limit 1`;
   const fingerprints = creation.fingerprints as string[];
   const bindings = [
     ...[
@@ -50,11 +51,12 @@ export const createMachine = async (
       machine.ekSource,
     ],
     ...[machine.ekCertPem, machine.hwUuid, machine.hwMac, machine.hwSerial, machine.hwProduct, machine.role],
-    ...[machine.status, machine.isoUrl, token?.sha256 ?? null, fingerprints],
+    ...[machine.status, machine.isoUrl, token?.sha256 ?? null, machine.ekPublic, machine.ekRoot],
+    ...[fingerprints, fingerprints],
     ...(token === undefined ? [] : tokenBindings(token)),
     JSON.stringify(creation.messages),
     ...(act === undefined ? [] : auditBindings(act)),
-    fingerprints,
+    ...[fingerprints, fingerprints],
   ] as Knex.RawBinding[];
   const name = `create-machine:${token === undefined ? '' : 'token'}:${act === undefined ? '' : 'act'}`;
   // A row that a concurrent request committed after our snapshot is invisible to this statement, not to the next.

@@ -8,17 +8,21 @@ import * as approvalRequests from './006-approval-requests.js';
 import * as nonces from './007-nonces.js';
 import * as ekFingerprintSha384 from './008-ek-fingerprint-sha384.js';
 import * as nonceFunctions from './020-nonce-functions.js';
+import * as iacStacks from './100-iac-stacks.js';
+import * as iacUpdates from './101-iac-updates.js';
+import * as vendingRuns from './200-vending-runs.js';
+import * as vendingInbox from './201-vending-inbox.js';
+import * as vendingDeadLetters from './202-vending-dead-letters.js';
 import * as machineSecrets from './050-machine-secrets.js';
 import * as sharedSecrets from './051-shared-secrets.js';
 import * as secretAccessLog from './052-secret-access-log.js';
 import * as webhooks from './053-webhooks.js';
 import * as webhookDeliveries from './054-webhook-deliveries.js';
 import * as metricTotals from './055-metric-totals.js';
-import * as iacStacks from './100-iac-stacks.js';
-import * as iacUpdates from './101-iac-updates.js';
-import * as vendingRuns from './200-vending-runs.js';
-import * as vendingInbox from './201-vending-inbox.js';
-import * as vendingDeadLetters from './202-vending-dead-letters.js';
+import * as attestationKeys from './080-attestation-keys.js';
+import * as pcrPolicies from './081-pcr-policies.js';
+import * as certificates from './082-certificates.js';
+import * as oneMachinePerKey from './083-one-machine-per-key.js';
 
 /**
  * Every change of the schema in order. The broker core has 001 to 049, vault and webhooks 050 to 079,
@@ -34,15 +38,19 @@ export const migrations: readonly Migration[] = [
   { name: '007-nonces', up: nonces.up },
   { name: '008-ek-fingerprint-sha384', up: ekFingerprintSha384.up },
   { name: '020-nonce-functions', up: nonceFunctions.up },
+  { name: '100-iac-stacks', up: iacStacks.up },
+  { name: '101-iac-updates', up: iacUpdates.up },
+  { name: '200-vending-runs', up: vendingRuns.up },
+  { name: '201-vending-inbox', up: vendingInbox.up },
+  { name: '202-vending-dead-letters', up: vendingDeadLetters.up },
   { name: '050-machine-secrets', up: machineSecrets.up },
   { name: '051-shared-secrets', up: sharedSecrets.up },
   { name: '052-secret-access-log', up: secretAccessLog.up },
   { name: '053-webhooks', up: webhooks.up },
   { name: '054-webhook-deliveries', up: webhookDeliveries.up },
   { name: '055-metric-totals', up: metricTotals.up },
-  { name: '100-iac-stacks', up: iacStacks.up },
-  { name: '101-iac-updates', up: iacUpdates.up },
-  { name: '200-vending-runs', up: vendingRuns.up },
-  { name: '201-vending-inbox', up: vendingInbox.up },
-  { name: '202-vending-dead-letters', up: vendingDeadLetters.up },
+  { name: '080-attestation-keys', up: attestationKeys.up },
+  { name: '081-pcr-policies', up: pcrPolicies.up },
+  { name: '082-certificates', up: certificates.up },
+  { name: '083-one-machine-per-key', up: oneMachinePerKey.up },
 ];

@@ -25,6 +25,7 @@ export const auditActions = [
   'operator_cert',
   'rewrap',
   'pcr_policy',
+  'ak_replace',
   'secret_create',
   'secret_update',
   'secret_delete',

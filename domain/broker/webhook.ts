@@ -6,6 +6,7 @@ export const webhookEventTypes = [
   'machine.revoked',
   'machine.locked',
   'machine.wipe_overdue',
+  'machine.ak_replaced',
   'secret.created',
   'secret.accessed',
   'webhook.disabled',

@@ -1,7 +1,7 @@
 import type { SettingSpec } from './env.js';
+import { attestationSettings } from './attestation.js';
 import { brokerSettings } from './broker.js';
 import { databaseSettings } from './database.js';
-import { iacSettings } from './iac.js';
 import { logSettings } from './log.js';
 import { temporalSettings } from './temporal.js';
 import { vaultSettings } from './vault.js';
@@ -10,8 +10,8 @@ import { vendingSettings } from './vending.js';
 /** Every group of settings, in the order of docs/configuration.md. */
 export const documentedSettings: readonly { readonly title: string; readonly spec: SettingSpec }[] = [
   { title: 'Broker', spec: brokerSettings },
+  { title: 'TPM trust and enrollment CA', spec: attestationSettings },
   { title: 'Keys', spec: vaultSettings },
-  { title: 'IaC state backend', spec: iacSettings },
   { title: 'Subscription vending', spec: vendingSettings },
   { title: 'Database', spec: databaseSettings },
   { title: 'Temporal', spec: temporalSettings },

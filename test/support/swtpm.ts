@@ -165,7 +165,7 @@ export const startSoftTpm = async (): Promise<SoftTpm> => {
       return readFile(join(dir, `ek-${kind}.der`));
     },
     reboot: async () => {
-      await exec('shutdown', []);
+      await exec('shutdown', ['-c']);
       await powerOff(running);
       running = await powerOn(root);
     },

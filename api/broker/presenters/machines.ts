@@ -1,8 +1,10 @@
 import type { ApprovalRequest } from '../../../db/broker/approvals.js';
+import type { MachineTrust } from '../../../db/broker/attestation-keys.js';
 import type { MachineRecord } from '../../../db/broker/machines.js';
 import type { ApprovalOutcome } from '../../../domain/broker/approval.js';
 import { VOTES_REQUIRED } from '../../../domain/broker/approval.js';
 import type { Machine } from '../../../domain/broker/machine.js';
+import { presentTrust } from './attestation.js';
 
 export const presentListEntry = (m: Machine) => ({
   machine_id: m.machineId,
@@ -23,7 +25,7 @@ export const presentListEntry = (m: Machine) => ({
 });
 
 /** MachineDetail: the list entry and what only one machine's page needs; never a token. */
-export const presentMachine = (m: MachineRecord) => ({
+export const presentMachine = (m: MachineRecord, trust: MachineTrust) => ({
   ...presentListEntry(m),
   ek_fingerprint_sha384: m.ekFingerprintSha384,
   ek_source: m.ekSource,
@@ -31,6 +33,7 @@ export const presentMachine = (m: MachineRecord) => ({
   token_consumed: m.tokenConsumed,
   wipe_told_at: m.wipeToldAt,
   wipe_completed_at: m.wipeCompletedAt,
+  ...presentTrust(trust),
 });
 
 export const presentPending = (

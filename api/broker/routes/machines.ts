@@ -10,6 +10,7 @@ import type { RequireOperator } from '../../auth/actor.js';
 import type { Ctx, RequestState } from '../../http/state.js';
 import { setPageHeaders } from '../../http/page-headers.js';
 import { uuidInPath, validate } from '../../http/validate.js';
+import type { MachineTrust } from '../../../db/broker/attestation-keys.js';
 import { presentApproval, presentListEntry, presentMachine, presentPending } from '../presenters/machines.js';
 import { ApproveRequest, MachinesQuery, ReasonRequest, RevokeRequest } from '../schemas/machines.js';
 
@@ -20,6 +21,8 @@ export interface MachineUseCases extends Omit<Acts, 'approve'> {
   readonly read: (machineId: string) => Promise<MachineRecord>;
   /** One vote or, for a role under dual control, one of two. */
   readonly approve: (actor: Actor, machineId: string, proposal: Proposal) => Promise<ApprovalOutcome>;
+  /** AK, observations and maker of a machine, for its MachineDetail. */
+  readonly trustOf: (machineId: string) => Promise<MachineTrust>;
   readonly openVotes: (machineId: string) => Promise<readonly ApprovalRequest[]>;
 }
 
@@ -29,8 +32,10 @@ const machineIdOf = (ctx: Ctx): string => {
   return machineId;
 };
 
-export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperator): Router<RequestState> =>
-  new Router<RequestState>({ prefix: '/machines' })
+export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperator): Router<RequestState> => {
+  const detail = async (machine: MachineRecord) =>
+    presentMachine(machine, await useCases.trustOf(machine.machineId));
+  return new Router<RequestState>({ prefix: '/machines' })
     .get('/', operator, async (ctx) => {
       const filter = validate(MachinesQuery, ctx.query, 'query');
       const { machines, total } = await useCases.list(filter);
@@ -38,7 +43,7 @@ export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperat
       ctx.body = machines.map(presentListEntry);
     })
     .get('/:machine_id', operator, async (ctx) => {
-      ctx.body = presentMachine(await useCases.read(machineIdOf(ctx)));
+      ctx.body = await detail(await useCases.read(machineIdOf(ctx)));
     })
     .get('/:machine_id/approvals', operator, async (ctx) => {
       ctx.body = (await useCases.openVotes(machineIdOf(ctx))).map(presentApproval);
@@ -51,26 +56,27 @@ export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperat
       ctx.body =
         outcome.kind === 'pending'
           ? presentPending(machineId, outcome)
-          : presentMachine(await useCases.read(machineId));
+          : await detail(await useCases.read(machineId));
     })
     .post('/:machine_id/reject', operator, async (ctx) => {
       const machineId = machineIdOf(ctx);
       const { reason } = validate(ReasonRequest, ctx.request.body ?? {});
-      ctx.body = presentMachine(await useCases.reject(actorOf(ctx), machineId, reason));
+      ctx.body = await detail(await useCases.reject(actorOf(ctx), machineId, reason));
     })
     .post('/:machine_id/revoke', operator, async (ctx) => {
       const machineId = machineIdOf(ctx);
       const { wipe, reason } = validate(RevokeRequest, ctx.request.body ?? {});
-      ctx.body = presentMachine(await useCases.revoke(actorOf(ctx), machineId, wipe, reason));
+      ctx.body = await detail(await useCases.revoke(actorOf(ctx), machineId, wipe, reason));
     })
     .post('/:machine_id/lock', operator, async (ctx) => {
       const machineId = machineIdOf(ctx);
       const { reason } = validate(ReasonRequest, ctx.request.body ?? {});
-      ctx.body = presentMachine(await useCases.lock(actorOf(ctx), machineId, reason));
+      ctx.body = await detail(await useCases.lock(actorOf(ctx), machineId, reason));
     })
     .post('/:machine_id/wipe-complete', operator, async (ctx) => {
-      ctx.body = presentMachine(await useCases.completeWipe(actorOf(ctx), machineIdOf(ctx)));
+      ctx.body = await detail(await useCases.completeWipe(actorOf(ctx), machineIdOf(ctx)));
     })
     .post('/:machine_id/unlock', operator, async (ctx) => {
-      ctx.body = presentMachine(await useCases.unlock(actorOf(ctx), machineIdOf(ctx)));
+      ctx.body = await detail(await useCases.unlock(actorOf(ctx), machineIdOf(ctx)));
     });
+};

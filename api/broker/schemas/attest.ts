@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pcrValues } from './attestation.js';
 import { ekFields, hardwareFields } from './machine-fields.js';
 import { hardwareOf } from './registration.js';
 
@@ -12,14 +13,18 @@ export const AttestRequest = z
     nonce_signature: evidence,
     pcr_quote: evidence,
     pcr_signature: evidence,
+    pcr_values: pcrValues.nullish(),
   })
   .transform((body) => ({
     ekFingerprint: body.ek_fingerprint,
     ekCertPem: body.ek_cert_pem,
     ekSource: body.ek_source,
+    ekChain: body.ek_chain ?? null,
+    ekPublic: body.ek_public ?? null,
     nonceId: body.nonce_id ?? null,
     nonceSignature: body.nonce_signature ?? null,
     pcrQuote: body.pcr_quote ?? null,
     pcrSignature: body.pcr_signature ?? null,
+    pcrValues: body.pcr_values ?? null,
     ...hardwareOf(body),
   }));

@@ -21,6 +21,10 @@ export const ekFields = {
     .enum(ekSources)
     .nullish()
     .transform((value) => value ?? 'cert'),
+  /** PEM certificates between the EK's and its maker's root. */
+  ek_chain: z.string().max(65_536).nullish(),
+  /** Base64 of the EK's TPM2B_PUBLIC, for EKs off the standard templates. */
+  ek_public: z.string().max(4096).nullish(),
 };
 
 export const role = z.enum(roles);

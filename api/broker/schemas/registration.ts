@@ -23,6 +23,8 @@ export const RegisterRequest = z
     ekFingerprint: body.ek_fingerprint,
     ekCertPem: body.ek_cert_pem,
     ekSource: body.ek_source,
+    ekChain: body.ek_chain ?? null,
+    ekPublic: body.ek_public ?? null,
     desiredRole: body.desired_role ?? null,
     ...hardwareOf(body),
   }));
