@@ -11,7 +11,7 @@ export interface StaticIssuer {
   readonly requests: readonly string[];
   /** Replaces what a path answers. */
   answer(path: string, answer: (res: ServerResponse) => unknown): void;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export const DISCOVERY = '/.well-known/openid-configuration';
