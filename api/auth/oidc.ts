@@ -10,6 +10,8 @@ export interface TokenCheckOptions {
   /** `aud` that a token must carry; not checked when undefined. */
   readonly audience: string | undefined;
   readonly keys: IssuerKeySource;
+  /** Signature algorithms to accept; all asymmetric ones when undefined. */
+  readonly algorithms?: readonly string[];
 }
 
 /** The claims of a token that the issuer signed and that holds now; undefined for anything else. */
@@ -28,7 +30,8 @@ const REMEMBERED_TOKENS = 2_000;
  * `jwk` in a token are never looked at. A verified token is remembered by its SHA-256 for 30 s, never beyond its
  * `exp`, and forgotten when the keys are fetched anew: within that time verifying again could not end otherwise.
  */
-export const createTokenCheck = ({ audience, issuer, keys }: TokenCheckOptions): TokenCheck => {
+export const createTokenCheck = (options: TokenCheckOptions): TokenCheck => {
+  const { audience, issuer, keys, algorithms = ALGORITHMS } = options;
   const remembered = new LRUCache<string, JWTPayload>({ max: REMEMBERED_TOKENS });
 
   const verify = async (
@@ -38,7 +41,7 @@ export const createTokenCheck = ({ audience, issuer, keys }: TokenCheckOptions):
     try {
       const { payload } = await jwtVerify(token, find, {
         issuer,
-        algorithms: ALGORITHMS,
+        algorithms: [...algorithms],
         requiredClaims: ['exp', 'sub'],
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         ...(audience === undefined ? {} : { audience }),

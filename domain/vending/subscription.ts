@@ -7,15 +7,15 @@ export interface ProvisioningRequest {
   readonly managementGroupId: string;
 }
 
-const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const GROUP = /^[A-Za-z0-9_().-]{1,90}$/;
-
 /** Ids go into URLs and workflow ids, so only a safe alphabet passes. */
-export const isSubscriptionId = (text: string): boolean => IDENTIFIER.test(text);
+export const SUBSCRIPTION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const GUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Letters, digits and `_ ( ) . -`, at most 90, no dot at the end (the management API's own rule). */
+export const MANAGEMENT_GROUP_ID = /^[A-Za-z0-9_().-]{0,89}[A-Za-z0-9_()-]$/;
 
-/** Ids of management groups: letters, digits, `_ ( ) . -`, at most 90 (the management API's own rule). */
-export const isManagementGroupId = (text: string): boolean => GROUP.test(text) && !text.endsWith('.');
+export const isSubscriptionId = (text: string): boolean => SUBSCRIPTION_ID.test(text);
+
+export const isManagementGroupId = (text: string): boolean => MANAGEMENT_GROUP_ID.test(text);
 
 /** The key of a subscription: GUIDs differ in case only on paper, so one subscription has one key. */
 export const subscriptionKey = (subscriptionId: string): string => {
