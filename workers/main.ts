@@ -16,6 +16,7 @@ import { createBrokerWorker } from './broker.js';
 import { runtimeLogger } from './logger.js';
 import { startRelay } from './relay.js';
 import { builtBundle, runWorkers } from './run.js';
+import { vendingWorkerOf } from './vending.js';
 
 const env = environment(process.env);
 const log = createLogger('workers', env['LOG_LEVEL'] ?? 'info');
@@ -58,12 +59,13 @@ await runProcess(log, async ({ onStop, watch }) => {
     workflowBundle: builtBundle('broker'),
   });
   onStop(broker.close);
-  const workers = await runWorkers(connection, namespace, settings.TEMPORAL_MAX_CACHED_WORKFLOWS, [
-    broker.worker,
-  ]);
+  const vending = vendingWorkerOf(env, { db, databaseUrl: settings.DATABASE_URL, client, log });
+  const all = [broker.worker, ...(vending === undefined ? [] : [vending.worker])];
+  const workers = await runWorkers(connection, namespace, settings.TEMPORAL_MAX_CACHED_WORKFLOWS, all);
   onStop(workers.shutdown);
   watch(workers.stopped);
   const relay = startRelay({ db, databaseUrl: settings.DATABASE_URL, log, handlers: broker.relayHandlers });
   onStop(relay.stop);
-  log.info({ queues: [broker.worker.queue] }, 'workers run');
+  if (vending !== undefined) onStop(vending.start());
+  log.info({ queues: all.map(({ queue }) => queue) }, 'workers run');
 });

@@ -1,3 +1,4 @@
+import { uuidV5 } from '../crypto/uuid-v5.js';
 import type { ProvisioningJob } from '../../domain/vending/job.js';
 import { JOB_SOURCE } from './jobs.js';
 import type { Jobs } from './jobs.js';
@@ -38,3 +39,8 @@ export const createProcessJob =
   };
 
 export type ProcessJob = ReturnType<typeof createProcessJob>;
+
+const MESSAGE_NAMESPACE = '5e0c9d52-0b44-5d5e-9a30-5b1d0e2f7a63';
+
+/** Stands in for the job id of a message that has none; the same message has the same one. */
+export const fallbackJobId = (message: string): string => uuidV5(MESSAGE_NAMESPACE, message);

@@ -88,5 +88,7 @@ const queryParameters = (query: z.ZodObject | undefined): object[] => {
 /** The JSON schema of a zod schema without the parts that OpenAPI 3.0 does not know. */
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output'): object => {
   const made = z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' });
-  return Object.fromEntries(Object.entries(made).filter(([key]) => !key.startsWith('$') && key !== '~standard'));
+  return Object.fromEntries(
+    Object.entries(made).filter(([key]) => !key.startsWith('$') && key !== '~standard'),
+  );
 };

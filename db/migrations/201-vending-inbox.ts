@@ -17,7 +17,6 @@ export const up = (db: Knex) =>
       management_group_id text not null,
       trigger text not null,
       triggered_by text not null,
-      deliveries integer not null default 1,
       received_at timestamptz not null default now(),
       run_id uuid references vending_runs (id)
     );

@@ -21,7 +21,7 @@ export interface InboxState {
 }
 
 /**
- * Stores the entries in one statement. A redelivery is counted; when its run failed, it asks for another one.
+ * Stores the entries in one statement. A redelivery changes nothing, unless its run failed: then it asks for another one.
  * Entries must have distinct keys.
  */
 export const addToInbox = async (db: Knex, entries: readonly InboxEntry[]): Promise<void> => {
@@ -39,15 +39,18 @@ export const addToInbox = async (db: Knex, entries: readonly InboxEntry[]): Prom
   await prepared(
     db,
     'vending_inbox_add',
-    `insert into vending_inbox (key, source, event_id, subscription_key, subscription_id, subscription_name,
+    `with wanted as (
+       select key, source, event_id, subscription_key, subscription_id, subscription_name,
+         management_group_id, trigger, triggered_by
+       from json_to_recordset(?::json) as entry (key text, source text, event_id text, subscription_key text,
+         subscription_id text, subscription_name text, management_group_id text, trigger text, triggered_by text)
+     ), again as (
+       update vending_inbox set run_id = null from wanted, vending_runs run
+       where vending_inbox.key = wanted.key and run.id = vending_inbox.run_id and run.status = 'failed'
+     )
+     insert into vending_inbox (key, source, event_id, subscription_key, subscription_id, subscription_name,
        management_group_id, trigger, triggered_by)
-     select key, source, event_id, subscription_key, subscription_id, subscription_name,
-       management_group_id, trigger, triggered_by
-     from json_to_recordset(?::json) as entry (key text, source text, event_id text, subscription_key text,
-       subscription_id text, subscription_name text, management_group_id text, trigger text, triggered_by text)
-     order by key
-     on conflict (key) do update set deliveries = vending_inbox.deliveries + 1,
-       run_id = (select id from vending_runs where id = vending_inbox.run_id and status <> 'failed')`,
+     select * from wanted order by key on conflict (key) do nothing`,
     [JSON.stringify(rows)],
   );
 };
