@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Env } from '../../domain/config/env.js';
+import { svcSettings } from '../../domain/config/svc.js';
 import type { Part } from './child.js';
 import { startChild } from './child.js';
 import { portsInUse, stackConfig } from './config.js';
@@ -63,7 +64,9 @@ const localDefaults = async (
     SVC_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
   };
   if (env['SVC_CONFIG_CACHE_DIR'] === undefined) await ensureRoleConfigs(join(dataDir, 'configs'));
-  return Object.fromEntries(Object.entries(defaults).filter(([name]) => !given(env, name)));
+  return Object.fromEntries(
+    Object.entries(defaults).filter(([name]) => name in svcSettings && !given(env, name)),
+  );
 };
 
 const startServices = async (
