@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { AppError } from '../domain/errors.js';
 
@@ -10,6 +10,7 @@ export const toFailure = (error: unknown): unknown =>
         type: error.kind,
         nonRetryable: error.kind !== 'unavailable',
         details: [error.code ?? null],
+        ...(error.kind === 'unavailable' ? {} : { category: ApplicationFailureCategory.BENIGN }),
         ...(error.retryAfterSeconds === undefined
           ? {}
           : { nextRetryDelay: Math.ceil(error.retryAfterSeconds * 1000) }),

@@ -13,6 +13,7 @@ import { logSettings } from '../domain/config/log.js';
 import { svcSettings } from '../domain/config/svc.js';
 import { temporalSettings } from '../domain/config/temporal.js';
 import { createBrokerWorker } from './broker.js';
+import { createIacWorker } from './iac.js';
 import { runtimeLogger } from './logger.js';
 import { startRelay } from './relay.js';
 import { builtBundle, runWorkers } from './run.js';
@@ -60,11 +61,17 @@ await runProcess(log, async ({ onStop, watch }) => {
   });
   onStop(broker.close);
   const vending = vendingWorkerOf(env, { db, databaseUrl: settings.DATABASE_URL, client, log });
-  const all = [broker.worker, ...(vending === undefined ? [] : [vending.worker])];
+  const iac = createIacWorker({ config: settings, db, client, keyRing, workflowBundle: builtBundle('iac') });
+  const all = [broker.worker, iac.worker, ...(vending === undefined ? [] : [vending.worker])];
   const workers = await runWorkers(connection, namespace, settings.TEMPORAL_MAX_CACHED_WORKFLOWS, all);
   onStop(workers.shutdown);
   watch(workers.stopped);
-  const relay = startRelay({ db, databaseUrl: settings.DATABASE_URL, log, handlers: broker.relayHandlers });
+  const relay = startRelay({
+    db,
+    databaseUrl: settings.DATABASE_URL,
+    log,
+    handlers: { ...broker.relayHandlers, ...iac.relayHandlers },
+  });
   onStop(relay.stop);
   if (vending !== undefined) onStop(vending.start());
   log.info({ queues: all.map(({ queue }) => queue) }, 'workers run');

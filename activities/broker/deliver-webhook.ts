@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { AttemptKey, ClaimedAttempt } from '../../db/broker/deliveries.js';
 import { cancelMessage, claimAttempt, recordAttempt, takeRateSlot } from '../../db/broker/deliveries.js';
@@ -8,8 +7,9 @@ import { afterFailure, judgeAttempt, parseRetryAfter, retryDelayMs } from '../..
 import type { Outbound } from '../adapters/http.js';
 import { signatureHeaders } from '../crypto/hmac.js';
 import type { KeyRing } from '../crypto/key-ring.js';
+import { uuidV5 } from '../crypto/uuid-v5.js';
 import { disableEndpoint } from './disable-webhook.js';
-import { webhookSecretScope } from './webhook-secrets.js';
+import { webhookSecretPlace } from './secret-sealing.js';
 
 export interface DeliverWebhookDeps {
   readonly db: Knex;
@@ -122,11 +122,10 @@ const deliveryHeaders = (
   'x-webhook-event': claim.eventType,
   'x-webhook-delivery': key.deliveryId,
   ...signatureHeaders({
-    secrets: claim.secrets
-      .slice(0, 2)
-      .map((sealed) =>
-        keys.open(webhookSecretScope(claim.webhookId), sealed.secretId, sealed).toString('utf8'),
-      ),
+    secrets: claim.secrets.slice(0, 2).map((sealed) => {
+      const { scope, aad } = webhookSecretPlace(claim.webhookId, sealed.secretId);
+      return keys.open(scope, aad, sealed).toString('utf8');
+    }),
     messageId: key.messageId,
     timestamp: Math.floor(now.getTime() / 1000),
     body: claim.payload,
@@ -205,11 +204,6 @@ const persist = async <T>(write: () => Promise<T>): Promise<T> => {
 
 const toDate = (iso: string | null): Date | null => (iso === null ? null : new Date(iso));
 
-/** The first attempt has the message's own id; later ones a UUID (RFC 9562 version 8) computed from it. */
-const deliveryIdOf = (messageId: string, attempt: number): string => {
-  if (attempt === 1) return messageId;
-  const bytes = createHash('sha256').update(`${messageId}:${attempt}`).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-};
+/** The first attempt has the message's own id; later ones an id that follows from it. */
+const deliveryIdOf = (messageId: string, attempt: number): string =>
+  attempt === 1 ? messageId : uuidV5(messageId, String(attempt));

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { appendAudit } from '../../db/broker/audit.js';
 import { disableWebhook } from '../../db/broker/webhooks.js';
 import type { Clock } from '../../domain/clock.js';
+import { logAct, serviceActor } from './act-log.js';
 import { publishWebhookEvent } from './publish-event.js';
 
 /** Switches a dead endpoint off, tells the other endpoints, and logs it as an act of the service; once. */
@@ -18,13 +18,5 @@ export const disableEndpoint = (
       { eventType: 'webhook.disabled', machineId: null, data },
       { now: clock.now() },
     );
-    await appendAudit(trx, {
-      action: 'webhook_update',
-      operatorCn: 'SYSTEM',
-      machineId: null,
-      prevState: null,
-      newState: null,
-      detail: `webhook=${webhookId} disabled: ${reason}`,
-      context: { requestId: null, sourceAddress: null, method: 'system' },
-    });
+    await logAct(trx, serviceActor, 'webhook_update', `webhook=${webhookId} disabled: ${reason}`);
   });

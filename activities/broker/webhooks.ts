@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
-import { appendAudit } from '../../db/broker/audit.js';
 import { resendMessages } from '../../db/broker/webhook-messages.js';
 import type { WebhookRecord } from '../../db/broker/webhooks.js';
 import {
@@ -12,7 +11,6 @@ import {
   updateWebhook,
 } from '../../db/broker/webhooks.js';
 import type { Actor } from '../../domain/broker/actor.js';
-import type { AuditAction } from '../../domain/broker/audit.js';
 import type { WebhookEventType } from '../../domain/broker/webhook.js';
 import { isStandardSecret, standardSecretBase64 } from '../../domain/broker/webhook.js';
 import type { Clock } from '../../domain/clock.js';
@@ -20,8 +18,9 @@ import { AppError, invalidField } from '../../domain/errors.js';
 import type { Outbound } from '../adapters/http.js';
 import { newSigningSecret } from '../crypto/hmac.js';
 import type { KeyRing } from '../crypto/key-ring.js';
+import { logAct } from './act-log.js';
 import { publishWebhookEvent } from './publish-event.js';
-import { webhookSecretScope } from './webhook-secrets.js';
+import { webhookSecretPlace } from './secret-sealing.js';
 
 export interface WebhookDeps {
   readonly db: Knex;
@@ -77,7 +76,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
           createdBy: actor.operatorCn,
         });
         if (input.secret) await setSecret(trx, deps.keys, webhookId, input.secret, 0);
-        await audit(trx, actor, 'webhook_create', `webhook=${webhookId} url=${hostOf(input.url)}`);
+        await logAct(trx, actor, 'webhook_create', `webhook=${webhookId} url=${hostOf(input.url)}`);
         return webhook;
       });
     },
@@ -95,7 +94,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
         if (patch.secret === '') await rotateWebhookSecret(trx, webhookId, undefined, 0);
         else if (patch.secret !== undefined)
           await setSecret(trx, deps.keys, webhookId, patch.secret, ROTATION_OVERLAP_MS);
-        await audit(trx, actor, 'webhook_update', `webhook=${webhookId} ${changesOf(patch)}`);
+        await logAct(trx, actor, 'webhook_update', `webhook=${webhookId} ${changesOf(patch)}`);
         return webhook;
       });
     },
@@ -104,7 +103,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
         if ((await findWebhook(trx, webhookId)) === undefined) throw webhookNotFound(webhookId);
         const secret = newSigningSecret();
         await setSecret(trx, deps.keys, webhookId, secret, overlapHours * HOUR_MS);
-        await audit(
+        await logAct(
           trx,
           actor,
           'webhook_update',
@@ -115,7 +114,7 @@ export const createWebhooks = (deps: WebhookDeps): Webhooks => {
     remove: (actor, webhookId) =>
       db.transaction(async (trx) => {
         if ((await deleteWebhook(trx, webhookId)) === 0) throw webhookNotFound(webhookId);
-        await audit(trx, actor, 'webhook_delete', `webhook=${webhookId}`);
+        await logAct(trx, actor, 'webhook_delete', `webhook=${webhookId}`);
       }),
     test: (webhookId) =>
       db.transaction(async (trx) => {
@@ -164,7 +163,8 @@ const setSecret = (
   overlapMs: number,
 ): Promise<void> => {
   const secretId = randomUUID();
-  const sealed = keys.seal(webhookSecretScope(webhookId), secretId, Buffer.from(secret));
+  const { scope, aad } = webhookSecretPlace(webhookId, secretId);
+  const sealed = keys.seal(scope, aad, Buffer.from(secret));
   return rotateWebhookSecret(trx, webhookId, { secretId, sealed }, overlapMs);
 };
 
@@ -181,15 +181,3 @@ const changesOf = (patch: WebhookPatch): string =>
   `changed=${Object.entries(patch)
     .flatMap(([name, value]) => (value === undefined ? [] : name))
     .join(',')}`;
-
-const audit = async (trx: Knex, actor: Actor, action: AuditAction, detail: string): Promise<void> => {
-  await appendAudit(trx, {
-    action,
-    operatorCn: actor.operatorCn,
-    machineId: null,
-    prevState: null,
-    newState: null,
-    detail,
-    context: actor.context,
-  });
-};

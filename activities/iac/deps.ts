@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Clock } from '../../domain/clock.js';
+import type { IacConfig } from '../../domain/config/iac.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 
 export interface IacDeps {
@@ -9,10 +10,20 @@ export interface IacDeps {
   /** Organization, and the name of whoever holds the token. */
   readonly org: string;
   readonly keepVersions: number;
-  /** Largest state, in bytes of text. */
+  /** Largest body and largest state, in bytes of text. */
   readonly maxStateBytes: number;
   readonly deletedStackDays: number;
 }
+
+const MEBIBYTE = 1_048_576;
+
+export const iacDeps = (config: IacConfig, parts: Pick<IacDeps, 'db' | 'clock' | 'keyRing'>): IacDeps => ({
+  ...parts,
+  org: config.SVC_IAC_ORG,
+  keepVersions: config.SVC_IAC_KEEP_VERSIONS,
+  maxStateBytes: config.SVC_IAC_MAX_BODY_MB * MEBIBYTE,
+  deletedStackDays: config.SVC_IAC_DELETED_STACK_DAYS,
+});
 
 /** Who calls: told by the token and by the CLI's own headers. */
 export interface Caller {

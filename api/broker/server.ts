@@ -30,6 +30,8 @@ import { rateLimit } from '../http/rate-limit.js';
 import { createReadiness } from '../http/readiness.js';
 import type { Readiness } from '../http/readiness.js';
 import type { RequestState } from '../http/state.js';
+import { iacExtension } from '../iac/extension.js';
+import { createIacServer } from '../iac/server.js';
 import { attestationNodeRouters, attestationOperatorRouters } from './compose-attestation.js';
 import { operatorRouters } from './compose-operator.js';
 import { publicRouters } from './compose-public.js';
@@ -63,6 +65,12 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
     operators.use(router.routes());
   const nodes = new Router<RequestState>({ prefix: '/api/v1' });
   const limited = rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE });
+  const iac = createIacServer({
+    config,
+    db: deps.db,
+    keyRing: deps.keyRing,
+    clock: deps.clock ?? systemClock,
+  });
   for (const router of [...publicRouters(parts), ...attestationNodeRouters(parts)])
     nodes.use(limited, router.routes());
   const app = createApp({
@@ -71,6 +79,7 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
     middleware: [
       ...(config.SVC_HIGH_ASSURANCE ? [requireHttps] : []),
       healthRoutes(brokerReadiness(deps)).routes(),
+      ...(iac === undefined ? [] : [iac]),
       jsonBody(),
       nodes.routes(),
       operators.routes(),
@@ -117,7 +126,7 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
     renderConfig: ({ role, machineId, ekFingerprint, hostname, assignedIp }) =>
       roleConfigs.render(role, { machineId, ekFingerprint, hostname, assignedIp }),
     pendingConfig: pendingConfig(config.SVC_SERVICE_URL),
-    extensions: [],
+    extensions: config.SVC_IAC_ENABLED ? [iacExtension] : [],
   };
 };
 

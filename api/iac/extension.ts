@@ -12,7 +12,11 @@ import { updateRoutes } from './routes/updates.js';
 import { userRoutes } from './routes/user.js';
 import { writeRoutes } from './routes/writes.js';
 
-export const iacExtension = { name: 'iac_state', version: '1.0.0' } as const;
+export const iacExtension = {
+  name: 'iac_state',
+  version: '1.0.0',
+  description: 'State backend and secrets provider of the IaC CLI',
+} as const;
 
 /** Paths of the state backend; `/api/v1` beside them is the broker's. */
 const OURS = /^\/api\/(user|capabilities|stacks|cli|orgs)(\/|$)/;
@@ -28,9 +32,12 @@ export const createIacExtension = (deps: IacRouteDeps): Middleware<RequestState>
     routes(router, auth, deps);
   }
   const routed = router.routes() as unknown as Middleware<RequestState>;
+  const run = async (ctx: Parameters<typeof routed>[0]): Promise<void> => {
+    await routed(ctx, () => Promise.resolve());
+  };
   const errors = handleErrors(codeBody);
-  return (ctx, next) =>
-    OURS.test(ctx.path)
-      ? errors(ctx, () => routed(ctx, () => Promise.resolve()) as Promise<unknown>)
-      : next();
+  return async (ctx, next) => {
+    if (!OURS.test(ctx.path)) await next();
+    else await errors(ctx, () => run(ctx));
+  };
 };

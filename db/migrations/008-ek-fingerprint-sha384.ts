@@ -21,6 +21,9 @@ export const up = (db: Knex) =>
         body := (regexp_match(convert_from(raw, 'UTF8'), '-----BEGIN [^-]+-----([^-]+)-----END'))[1];
         raw := decode(body, 'base64');
       end if;
+      if get_byte(raw, 0) <> 48 then
+        return null;
+      end if;
       if get_byte(raw, 1) < 128 then
         header := 2; size := get_byte(raw, 1);
       elsif get_byte(raw, 1) = 129 then
@@ -28,6 +31,9 @@ export const up = (db: Knex) =>
       elsif get_byte(raw, 1) = 130 then
         header := 4; size := get_byte(raw, 2) * 256 + get_byte(raw, 3);
       else
+        return null;
+      end if;
+      if length(raw) < header + size then
         return null;
       end if;
       return substring(raw from 1 for header + size);

@@ -8,11 +8,6 @@ import * as approvalRequests from './006-approval-requests.js';
 import * as nonces from './007-nonces.js';
 import * as ekFingerprintSha384 from './008-ek-fingerprint-sha384.js';
 import * as nonceFunctions from './020-nonce-functions.js';
-import * as iacStacks from './100-iac-stacks.js';
-import * as iacUpdates from './101-iac-updates.js';
-import * as vendingRuns from './200-vending-runs.js';
-import * as vendingInbox from './201-vending-inbox.js';
-import * as vendingDeadLetters from './202-vending-dead-letters.js';
 import * as machineSecrets from './050-machine-secrets.js';
 import * as sharedSecrets from './051-shared-secrets.js';
 import * as secretAccessLog from './052-secret-access-log.js';
@@ -23,6 +18,11 @@ import * as attestationKeys from './080-attestation-keys.js';
 import * as pcrPolicies from './081-pcr-policies.js';
 import * as certificates from './082-certificates.js';
 import * as oneMachinePerKey from './083-one-machine-per-key.js';
+import * as iacStacks from './100-iac-stacks.js';
+import * as iacUpdates from './101-iac-updates.js';
+import * as vendingRuns from './200-vending-runs.js';
+import * as vendingInbox from './201-vending-inbox.js';
+import * as vendingDeadLetters from './202-vending-dead-letters.js';
 
 /**
  * Every change of the schema in order. The broker core has 001 to 049, vault and webhooks 050 to 079,
@@ -38,11 +38,6 @@ export const migrations: readonly Migration[] = [
   { name: '007-nonces', up: nonces.up },
   { name: '008-ek-fingerprint-sha384', up: ekFingerprintSha384.up },
   { name: '020-nonce-functions', up: nonceFunctions.up },
-  { name: '100-iac-stacks', up: iacStacks.up },
-  { name: '101-iac-updates', up: iacUpdates.up },
-  { name: '200-vending-runs', up: vendingRuns.up },
-  { name: '201-vending-inbox', up: vendingInbox.up },
-  { name: '202-vending-dead-letters', up: vendingDeadLetters.up },
   { name: '050-machine-secrets', up: machineSecrets.up },
   { name: '051-shared-secrets', up: sharedSecrets.up },
   { name: '052-secret-access-log', up: secretAccessLog.up },
@@ -53,4 +48,9 @@ export const migrations: readonly Migration[] = [
   { name: '081-pcr-policies', up: pcrPolicies.up },
   { name: '082-certificates', up: certificates.up },
   { name: '083-one-machine-per-key', up: oneMachinePerKey.up },
+  { name: '100-iac-stacks', up: iacStacks.up },
+  { name: '101-iac-updates', up: iacUpdates.up },
+  { name: '200-vending-runs', up: vendingRuns.up },
+  { name: '201-vending-inbox', up: vendingInbox.up },
+  { name: '202-vending-dead-letters', up: vendingDeadLetters.up },
 ];

@@ -2,6 +2,7 @@ import type { SettingSpec } from './env.js';
 import { attestationSettings } from './attestation.js';
 import { brokerSettings } from './broker.js';
 import { databaseSettings } from './database.js';
+import { iacSettings } from './iac.js';
 import { logSettings } from './log.js';
 import { temporalSettings } from './temporal.js';
 import { vaultSettings } from './vault.js';
@@ -12,6 +13,7 @@ export const documentedSettings: readonly { readonly title: string; readonly spe
   { title: 'Broker', spec: brokerSettings },
   { title: 'TPM trust and enrollment CA', spec: attestationSettings },
   { title: 'Keys', spec: vaultSettings },
+  { title: 'IaC state backend', spec: iacSettings },
   { title: 'Subscription vending', spec: vendingSettings },
   { title: 'Database', spec: databaseSettings },
   { title: 'Temporal', spec: temporalSettings },

@@ -1,10 +1,11 @@
 import type { Settings } from './env.js';
 import { attestationSettings } from './attestation.js';
 import { brokerSettings } from './broker.js';
+import { iacSettings } from './iac.js';
 import { vaultSettings } from './vault.js';
 
 /** All `SVC_` settings: the gateway and the workers parse the same set, so an unknown `SVC_` name is a typo in both. */
-export const svcSettings = { ...brokerSettings, ...attestationSettings, ...vaultSettings };
+export const svcSettings = { ...brokerSettings, ...attestationSettings, ...vaultSettings, ...iacSettings };
 
 export type SvcConfig = Settings<typeof svcSettings>;
 

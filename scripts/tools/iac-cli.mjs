@@ -6,6 +6,8 @@ import { installOnce, runWithProgress } from './cache.mjs';
 
 /** The IaC CLI and its YAML language host, built from their Go modules (about 7 minutes on two cores, once). */
 export const IAC_CLI_VERSION = '3.259.0';
+/** The newest one from before the journal: the backend is tested with both. */
+export const OLDER_IAC_CLI_VERSION = '3.220.0';
 const YAML_HOST_VERSION = '1.38.3';
 
 const programs = (version) => [

@@ -20,3 +20,10 @@ export const eventually = async <T>(
     await delay(EVERY_MS);
   }
 };
+
+/** Repeats an assertion until it holds. */
+export const eventuallyHolds = (assertion: () => Promise<void> | void, withinMs?: number): Promise<true> =>
+  eventually(async () => {
+    await assertion();
+    return true as const;
+  }, withinMs);

@@ -73,3 +73,33 @@ export const pulumiUser = async (
   };
 };
 export type PulumiUser = Awaited<ReturnType<typeof pulumiUser>>;
+
+export interface ExportedState {
+  readonly version: number;
+  readonly deployment: {
+    readonly resources?: readonly { readonly urn: string; readonly type: string }[];
+    readonly pending_operations?: readonly {
+      readonly resource: { readonly urn: string };
+      readonly type: string;
+    }[];
+  };
+}
+
+/** The state as `stack export` shows it. */
+export const exportedState = async (user: PulumiUser, version?: string): Promise<ExportedState> =>
+  JSON.parse(
+    await user.run('stack', 'export', ...(version === undefined ? [] : ['--version', version])),
+  ) as ExportedState;
+
+const nameOf = ({ urn }: { readonly urn: string }): string => urn.slice(urn.lastIndexOf('::') + 2);
+
+/** Names of the Stash resources, sorted. */
+export const stashNames = ({ deployment }: ExportedState): string[] =>
+  (deployment.resources ?? [])
+    .filter(({ type }) => type === 'pulumi:index:Stash')
+    .map(nameOf)
+    .sort();
+
+/** Names of the resources that were being created, as far as the state knows. */
+export const pendingNames = ({ deployment }: ExportedState): string[] =>
+  (deployment.pending_operations ?? []).map(({ resource }) => nameOf(resource)).sort();

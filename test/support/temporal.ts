@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { ensureTemporalCli } from '../../scripts/tools/temporal-cli.mjs';
 import { ensureTestServer } from '../../scripts/tools/temporal-test-server.mjs';
 import { searchAttributes } from '../../workflows/search-attributes.js';
@@ -13,6 +14,16 @@ export const tunedServerFlags = [
   'matching.numTaskqueueReadPartitions=1',
   'matching.numTaskqueueWritePartitions=1',
 ].flatMap((value) => ['--dynamic-config-value', value]);
+
+/** The SDK's own lines would drown the test report. */
+const quietRuntime = (): void => {
+  try {
+    Runtime.install({ logger: new DefaultLogger('ERROR') });
+  } catch {
+    // A suite of this jest worker installed it before.
+  }
+};
+quietRuntime();
 
 /** A full Temporal server of the suite's own, in memory, with our search attributes. */
 export const temporalServer = async (): Promise<TestWorkflowEnvironment> =>

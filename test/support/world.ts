@@ -68,6 +68,7 @@ export const brokerWorld = async (options: WorldOptions = {}): Promise<BrokerWor
     svcSettings,
     {
       SVC_ADMIN_TOKEN: ADMIN_TOKEN,
+      SVC_IAC_TOKEN: 'test-iac-token',
       SVC_CONFIG_CACHE_DIR: configDir,
       SVC_ISO_URL: 'https://images.test/node.iso',
       SVC_SHARED_SECRET_MASTER_KEY: randomBytes(32).toString('hex'),
