@@ -23,6 +23,7 @@ export const createPostgresNonces = (options: { db: Knex; capacity: number }): N
       }
     },
     redeem: async (nonceId) => {
+      if (!/^[0-9a-f]{32}$/.test(nonceId)) throw refusedNonce('unknown');
       const redeemed = await redeemNonce(db, nonceId);
       if (redeemed.verdict !== 'redeemed') throw refusedNonce(redeemed.verdict);
       return redeemed.value;

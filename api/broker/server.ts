@@ -60,19 +60,20 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
   const images = createImageSource(config);
   const issuer = createOutbound({ policy: { trustedOrigins: issuerOrigins(config) } });
   const parts = createParts(deps, images.imageFor, issuer);
+  const body = jsonBody();
   const operators = new Router<RequestState>({ prefix: '/api/v1' });
+  operators.use(body);
   for (const router of [...operatorRouters(parts), ...attestationOperatorRouters(parts)])
     operators.use(router.routes());
   const nodes = new Router<RequestState>({ prefix: '/api/v1' });
-  const limited = rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE });
+  nodes.use(rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE }), body);
+  for (const router of [...publicRouters(parts), ...attestationNodeRouters(parts)]) nodes.use(router.routes());
   const iac = createIacServer({
     config,
     db: deps.db,
     keyRing: deps.keyRing,
     clock: deps.clock ?? systemClock,
   });
-  for (const router of [...publicRouters(parts), ...attestationNodeRouters(parts)])
-    nodes.use(limited, router.routes());
   const app = createApp({
     log,
     trustedProxies: config.SVC_TRUSTED_PROXIES,
@@ -80,7 +81,6 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
       ...(config.SVC_HIGH_ASSURANCE ? [requireHttps] : []),
       healthRoutes(brokerReadiness(deps)).routes(),
       ...(iac === undefined ? [] : [iac]),
-      jsonBody(),
       nodes.routes(),
       operators.routes(),
       nodes.allowedMethods(),

@@ -22,7 +22,7 @@ export const jsonBody = ({ limitBytes = MEBIBYTE, notJson = 'invalid' }: BodyOpt
     parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
     jsonTypes: ['json', '+json', 'application/csp-report'],
     onError: (error) => {
-      throw bodyError(error, limitBytes, notJson);
+      throw error;
     },
   });
   return async (ctx, next) => {
@@ -37,7 +37,14 @@ export const jsonBody = ({ limitBytes = MEBIBYTE, notJson = 'invalid' }: BodyOpt
     if (!isJson(ctx.get('Content-Type'))) {
       throw new AppError('unsupported_media', 'send the body as application/json');
     }
-    await parse(ctx, next);
+    try {
+      await parse(ctx, () => Promise.resolve());
+    } catch (cause) {
+      const error = bodyError(cause, limitBytes, notJson);
+      if (error instanceof AppError && error.kind === 'too_large') ctx.set('Connection', 'close');
+      throw error;
+    }
+    await next();
   };
 };
 
@@ -50,11 +57,20 @@ const hasBody = (headers: Readonly<Record<string, string | string[] | undefined>
 const tooLarge = (limitBytes: number): AppError =>
   new AppError('too_large', `the body may have ${limitBytes} bytes at most`);
 
-const bodyError = (error: Error, limitBytes: number, notJson: 'invalid' | 'malformed'): Error => {
-  const { status, type } = error as { status?: number; type?: string };
+const bodyError = (error: unknown, limitBytes: number, notJson: 'invalid' | 'malformed'): unknown => {
+  const { status, type, code, message } = error as {
+    status?: number;
+    type?: string;
+    code?: string;
+    message?: string;
+  };
   if (status === 413 || type === 'entity.too.large') return tooLarge(limitBytes);
   if (status === 415)
     return new AppError('unsupported_media', 'the body has an unknown Content-Encoding or charset');
+  if (/\bZ_[A-Z]+_ERROR\b|\bERR_+BROTLI/.test(`${code} ${message}`)) {
+    const msg = 'the body is not what its Content-Encoding says';
+    return new AppError(notJson, msg, { issues: [{ loc: ['body'], msg, type: 'encoding_invalid' }] });
+  }
   if (error instanceof SyntaxError || status === 400) {
     const msg = 'the body is not valid JSON';
     return new AppError(notJson, msg, { issues: [{ loc: ['body'], msg, type: 'json_invalid' }] });

@@ -75,6 +75,8 @@ export const handleErrors =
   async (ctx, next) => {
     try {
       await next();
+      // the router's word for a method that it has no route for at all; to a client it is one not allowed here
+      if (ctx.status === 501) ctx.status = 405;
       if (ctx.status >= 400 && ctx.body === undefined) {
         const { status } = ctx;
         ctx.body = body({ status, message: status === 405 ? 'Method Not Allowed' : 'Not Found' });

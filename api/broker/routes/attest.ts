@@ -1,13 +1,14 @@
 import Router from '@koa/router';
 import type { Attestation, Attested } from '../../../activities/broker/attest.js';
 import type { IssuedNonce } from '../../../domain/broker/nonce.js';
+import { limitedSource } from '../../http/source.js';
 import type { RequestState } from '../../http/state.js';
 import { validate } from '../../http/validate.js';
 import { presentAttested } from '../presenters/attest.js';
 import { AttestRequest } from '../schemas/attest.js';
 
 export interface AttestUseCases {
-  /** `source` is undefined for a trusted proxy's own request. */
+  /** `source` is as `limitedSource` has it. */
   readonly issueNonce: (source: string | undefined) => Promise<IssuedNonce>;
   readonly attest: (input: Attestation) => Promise<Attested>;
 }
@@ -15,7 +16,7 @@ export interface AttestUseCases {
 export const attestRoutes = ({ issueNonce, attest }: AttestUseCases): Router<RequestState> =>
   new Router<RequestState>()
     .get('/attest/challenge', async (ctx) => {
-      const issued = await issueNonce(ctx.state.sourceIsProxy ? undefined : ctx.state.source);
+      const issued = await issueNonce(limitedSource(ctx.state));
       ctx.set('Cache-Control', 'no-store');
       ctx.body = {
         nonce_id: issued.nonceId,

@@ -1,15 +1,19 @@
 import { z } from 'zod';
 import { auditActions } from '../../../domain/broker/audit.js';
+import { plainText } from '../../http/validate.js';
 
-const moment = z.iso.datetime({ offset: true });
+/** PostgreSQL knows no year 0. */
+const moment = z.iso
+  .datetime({ offset: true })
+  .refine((text) => !text.startsWith('0000'), 'year out of range');
 
 export const AuditQuery = z
   .object({
     page: z.coerce.number().int().min(1).max(100_000_000).default(1),
     per_page: z.coerce.number().int().min(1).max(200).default(50),
-    machine_id: z.string().max(64).optional(),
+    machine_id: plainText(64).optional(),
     action: z.enum(auditActions).optional(),
-    operator_cn: z.string().max(256).optional(),
+    operator_cn: plainText(256).optional(),
     since: moment.optional(),
     until: moment.optional(),
   })
