@@ -382,6 +382,18 @@ describe('updates', () => {
       expect((await dev.call('GET', '/updates/99')).status).toBe(404);
     });
 
+    it('keeps configuration and counts that PostgreSQL would not take as jsonb', async () => {
+      const config = { 'shop:text': { string: 'NUL \0, half \ud800', secret: false } };
+      const update = await dev.start('update', { config });
+      const summary = { sequence: 1, summaryEvent: { resourceChanges: { 'odd\0': 1 } } };
+      expect((await update.send('POST', '/events/batch', { events: [summary] })).status).toBe(204);
+      await update.complete();
+      const { body } = await dev.call<{ info: object }>('GET', '/updates/latest');
+      expect(body.info).toMatchObject({ config, resourceChanges: { 'odd\0': 1 } });
+      expect((await dev.call('PUT', '/config', { environment: 'e', later: '\0' })).status).toBe(200);
+      expect((await dev.call('GET')).body['config']).toEqual({ environment: 'e', later: '\0' });
+    });
+
     it('serves the plural spelling of every step too', async () => {
       const { body } = await dev.announce();
       const started = await dev.call<{ token: string }>('POST', `/updates/${body.updateID}`, {
