@@ -32,6 +32,8 @@ const withoutIds = (key: string, value: unknown): unknown =>
 const validator = () => {
   const ajv = new Ajv2019({ strict: false, allErrors: true, logger: false });
   addFormats.default(ajv);
+  // Compose means Go's durations (`1m30s`), not those of RFC 3339.
+  ajv.addFormat('duration', /^(\d+(us|ms|s|m|h))+$/);
   return ajv.compile(JSON.parse(readFileSync(schemaFile, 'utf8'), withoutIds) as object);
 };
 
