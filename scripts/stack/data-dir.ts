@@ -49,6 +49,7 @@ export interface StackAddresses {
   readonly oidcIssuer?: string | undefined;
   readonly oidcPort: number;
   readonly factoryPort: number;
+  readonly cloudPort?: number | undefined;
 }
 
 const addressesPath = (dataDir: string): string => join(dataDir, 'addresses.json');

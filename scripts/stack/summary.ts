@@ -1,3 +1,4 @@
+import { LOCAL_CLOUD_VARIABLE } from './infrastructure.js';
 import type { Stack } from './stack.js';
 
 const BROKER_TRY = (url: string) =>
@@ -17,6 +18,7 @@ export const summaryOf = ({ env, services, dataDir }: Stack): string => {
     entry('Temporal UI', env['TEMPORAL_UI_URL'] ?? '(yours)', 'open it in a browser'),
     entry('OpenID issuer', env['SVC_OIDC_ISSUER'] ?? '', 'npm run -s token -- ben'),
     entry('image factory', env['SVC_FACTORY_URL'] ?? ''),
+    ...(env[LOCAL_CLOUD_VARIABLE] === undefined ? [] : [entry('local cloud', env[LOCAL_CLOUD_VARIABLE])]),
     entry('PostgreSQL', env['DATABASE_URL'] ?? '', `psql ${env['DATABASE_URL'] ?? ''} -c '\\dt'`),
     entry('admin token', env['SVC_ADMIN_TOKEN'] ?? '(from its file)'),
     entry('IaC token', env['SVC_IAC_TOKEN'] ?? '(from its file)'),
