@@ -51,10 +51,22 @@ export const countStatements = async <T>(
     await client.query('create extension if not exists pg_stat_statements');
     const before = await statementCount(client);
     const result = await work();
-    return { result, statements: (await statementCount(client)) - before };
+    const statements = (await statementCount(client)) - before;
+    if (process.env['BENCH_STATEMENTS']) console.error(await busiest(client));
+    return { result, statements };
   } finally {
     await client.end();
   }
+};
+
+/** What BENCH_STATEMENTS=1 shows: the statements that ran most often. */
+const busiest = async (client: pg.Client): Promise<string> => {
+  const { rows } = await client.query<{ calls: string; ms: string; query: string }>(
+    `select calls, round(mean_exec_time::numeric, 3) as ms, left(regexp_replace(query, '\\s+', ' ', 'g'), 120) as query
+     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
+     order by calls desc limit 6`,
+  );
+  return rows.map(({ calls, ms, query }) => `  ${calls} x ${ms} ms  ${query}`).join('\n');
 };
 
 const statementCount = async (client: pg.Client): Promise<number> => {
