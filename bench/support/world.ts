@@ -78,7 +78,9 @@ export const openWorld = async (): Promise<{ world: BenchWorld; close: () => Pro
     },
     temporal: () => (temporal ??= startServer()),
     start: async (entry, options) => {
-      const child = await startProcess({ entry: join(dist, entry), ...options });
+      const profiles = process.env['BENCH_CPU_PROF'];
+      const nodeArgs = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+      const child = await startProcess({ entry: join(dist, entry), nodeArgs, ...options });
       stops.push(child.stop);
       return child;
     },
