@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
 import { createActs, requireMachine } from '../../activities/broker/acts.js';
+import { createAuditCheckpoint } from '../../activities/broker/audit-checkpoint.js';
 import { verifyAudit } from '../../activities/broker/verify-audit.js';
 import { findTrust } from '../../db/broker/attestation-keys.js';
 import { findOpenVote } from '../../db/broker/approvals.js';
@@ -48,7 +49,8 @@ export const operatorRouters = (parts: BrokerParts): readonly Router<RequestStat
           entries: await listAudit(db, filter, page),
           total: await countAudit(db, filter),
         }),
-        verify: () => verifyAudit(db),
+        verify: (known) => verifyAudit(db, known),
+        checkpoint: createAuditCheckpoint(db, parts.keyRing),
       },
       operator,
     ),

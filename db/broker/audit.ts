@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { AuditAct, AuditAction, AuditEntry } from '../../domain/broker/audit.js';
+import { GENESIS_HASH } from '../../domain/broker/audit.js';
 
 const columns = {
   id: 'id',
@@ -74,6 +75,21 @@ export const listAudit = async (
 export const countAudit = async (db: Knex, filter: AuditFilter): Promise<number> => {
   const rows = (await filtered(db, filter).count({ total: '*' })) as { total: number }[];
   return rows[0]?.total ?? 0;
+};
+
+/** The last row of the chain, by the database's clock. */
+export const readHead = async (
+  db: Knex,
+): Promise<{ readonly size: number; readonly rootHash: string; readonly timestamp: string }> => {
+  const result = await db.raw<{
+    rows: { size: number | null; rootHash: string | null; timestamp: string }[];
+  }>(
+    `select head.id as size, head.entry_hash as "rootHash", now() as timestamp
+     from (select 1) one left join (select id, entry_hash from audit_log order by id desc limit 1) head on true`,
+  );
+  const [row] = result.rows;
+  if (row === undefined) throw new Error('select returned no row');
+  return { size: row.size ?? 0, rootHash: row.rootHash ?? GENESIS_HASH, timestamp: row.timestamp };
 };
 
 /** The whole chain in id order, in batches of one snapshot: constant memory whatever the size. */

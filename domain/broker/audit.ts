@@ -101,8 +101,14 @@ export interface ChainCheck {
   readonly verdict: () => ChainVerdict;
 }
 
-/** Checks a chain row by row in constant memory. `sha256Hex` hashes UTF-8 text. */
-export const createChainCheck = (sha256Hex: (text: string) => string): ChainCheck => {
+/** A head that was seen earlier: the chain must still have that row, with that hash. */
+export interface KnownHead {
+  readonly size: number;
+  readonly rootHash: string;
+}
+
+/** Checks a chain row by row in constant memory, against a known head too when there is one. `sha256Hex` hashes UTF-8 text. */
+export const createChainCheck = (sha256Hex: (text: string) => string, known?: KnownHead): ChainCheck => {
   let entries = 0;
   let previous = GENESIS_HASH;
   let broken: { readonly id: number; readonly error: string } | undefined;
@@ -112,6 +118,9 @@ export const createChainCheck = (sha256Hex: (text: string) => string): ChainChec
     if (row.prevHash !== previous) return `prev_hash mismatch at entry id=${row.id}`;
     if (row.entryHash !== sha256Hex(canonicalAuditRow(row)))
       return `entry_hash mismatch at entry id=${row.id}`;
+    if (row.id === known?.size && row.entryHash !== known.rootHash) {
+      return `entry id=${row.id} is not the one of the checkpoint: the log was rewritten`;
+    }
     return undefined;
   };
 
@@ -125,12 +134,20 @@ export const createChainCheck = (sha256Hex: (text: string) => string): ChainChec
       previous = row.entryHash;
       return broken === undefined;
     },
-    verdict: () => ({
-      valid: broken === undefined,
-      entries,
-      rootHash: broken === undefined && entries > 0 ? previous : null,
-      firstInvalidId: broken?.id ?? null,
-      error: broken?.error ?? null,
-    }),
+    verdict: () => {
+      if (known !== undefined && entries < known.size) {
+        broken ??= {
+          id: entries + 1,
+          error: `the log ends at entry id=${entries}, the checkpoint knows ${known.size}: rows were cut off`,
+        };
+      }
+      return {
+        valid: broken === undefined,
+        entries,
+        rootHash: broken === undefined && entries > 0 ? previous : null,
+        firstInvalidId: broken?.id ?? null,
+        error: broken?.error ?? null,
+      };
+    },
   };
 };

@@ -1,3 +1,4 @@
+import type { SignedCheckpoint } from '../../../activities/broker/audit-checkpoint.js';
 import type { AuditEntry, ChainVerdict } from '../../../domain/broker/audit.js';
 
 export const presentAuditEntry = (entry: AuditEntry) => ({
@@ -19,4 +20,12 @@ export const presentVerdict = (verdict: ChainVerdict) => ({
   root_hash: verdict.rootHash,
   first_invalid_id: verdict.firstInvalidId,
   error: verdict.error,
+});
+
+export const presentCheckpoint = (checkpoint: SignedCheckpoint) => ({
+  size: checkpoint.size,
+  root_hash: checkpoint.rootHash,
+  timestamp: checkpoint.timestamp,
+  note: checkpoint.note,
+  verifier_key: checkpoint.verifierKey,
 });

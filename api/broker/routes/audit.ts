@@ -1,19 +1,22 @@
 import Router from '@koa/router';
+import type { SignedCheckpoint } from '../../../activities/broker/audit-checkpoint.js';
 import type { AuditFilter } from '../../../db/broker/audit.js';
-import type { AuditEntry, ChainVerdict } from '../../../domain/broker/audit.js';
+import type { AuditEntry, ChainVerdict, KnownHead } from '../../../domain/broker/audit.js';
 import type { RequireOperator } from '../../auth/actor.js';
 import type { RequestState } from '../../http/state.js';
 import { setPageHeaders } from '../../http/page-headers.js';
 import { validate } from '../../http/validate.js';
-import { presentAuditEntry, presentVerdict } from '../presenters/audit.js';
-import { AuditQuery } from '../schemas/audit.js';
+import { presentAuditEntry, presentCheckpoint, presentVerdict } from '../presenters/audit.js';
+import { AuditQuery, VerifyQuery } from '../schemas/audit.js';
 
 export interface AuditUseCases {
   readonly list: (
     filter: AuditFilter,
     page: { readonly page: number; readonly perPage: number },
   ) => Promise<{ readonly entries: readonly AuditEntry[]; readonly total: number }>;
-  readonly verify: () => Promise<ChainVerdict>;
+  /** `known` is a head that the caller kept. */
+  readonly verify: (known: KnownHead | undefined) => Promise<ChainVerdict>;
+  readonly checkpoint: () => Promise<SignedCheckpoint>;
 }
 
 export const auditRoutes = (useCases: AuditUseCases, operator: RequireOperator): Router<RequestState> =>
@@ -25,5 +28,8 @@ export const auditRoutes = (useCases: AuditUseCases, operator: RequireOperator):
       ctx.body = entries.map(presentAuditEntry);
     })
     .get('/verify', operator, async (ctx) => {
-      ctx.body = presentVerdict(await useCases.verify());
+      ctx.body = presentVerdict(await useCases.verify(validate(VerifyQuery, ctx.query, 'query')));
+    })
+    .get('/checkpoint', operator, async (ctx) => {
+      ctx.body = presentCheckpoint(await useCases.checkpoint());
     });

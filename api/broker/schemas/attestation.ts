@@ -6,20 +6,16 @@ const fingerprint = z.string().max(200);
 
 /** Two calls on one path: the first asks for a credential, the second shows what the TPM made of it. */
 export const AkActivateRequest = z.union([
-  z
-    .object({ activation_id: z.uuid(), secret: base64 })
-    .transform((body) => ({
-      step: 'complete' as const,
-      activationId: body.activation_id,
-      secret: body.secret,
-    })),
-  z
-    .object({ ek_fingerprint: fingerprint, ak_public: base64 })
-    .transform((body) => ({
-      step: 'begin' as const,
-      ekFingerprint: body.ek_fingerprint,
-      akPublic: body.ak_public,
-    })),
+  z.object({ activation_id: z.uuid(), secret: base64 }).transform((body) => ({
+    step: 'complete' as const,
+    activationId: body.activation_id,
+    secret: body.secret,
+  })),
+  z.object({ ek_fingerprint: fingerprint, ak_public: base64 }).transform((body) => ({
+    step: 'begin' as const,
+    ekFingerprint: body.ek_fingerprint,
+    akPublic: body.ak_public,
+  })),
 ]);
 
 const hex = z

@@ -27,3 +27,20 @@ export const AuditQuery = z
       until: query.until,
     },
   }));
+
+/** The head of a checkpoint that the caller kept: both values or none. */
+export const VerifyQuery = z
+  .object({
+    size: z.coerce.number().int().min(1).optional(),
+    root_hash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 hex characters')
+      .optional(),
+  })
+  .refine(
+    (query) => (query.size === undefined) === (query.root_hash === undefined),
+    'size and root_hash go together',
+  )
+  .transform(({ size, root_hash: rootHash }) =>
+    size === undefined || rootHash === undefined ? undefined : { size, rootHash },
+  );
