@@ -2,6 +2,9 @@ import type { Middleware } from 'koa';
 import type { JWTPayload } from 'jose';
 import { AppError } from '../../domain/errors.js';
 import { createSecretCheck } from '../http/constant-equal.js';
+import { createRateLimiter, rateLimited } from '../http/rate-limit.js';
+import type { RateLimiter } from '../http/rate-limit.js';
+import { limitedSource } from '../http/source.js';
 import type { RequestState } from '../http/state.js';
 import { certificateInHeader } from './client-cert.js';
 import type { CertificateCheck } from './client-cert.js';
@@ -79,22 +82,33 @@ export const createOperatorAuth = (options: OperatorAuthOptions): AuthenticateOp
   };
 };
 
-/** Lets only operators pass, and keeps who it is in `ctx.state.operator`. */
-export const requireOperator =
-  (authenticate: AuthenticateOperator): Middleware<RequestState> =>
-  async (ctx, next) => {
+/** Failed attempts a minute and source; a right credential is not even looked at beyond it. */
+const FAILURES_PER_MINUTE = 120;
+
+/** Lets only operators pass, and keeps who it is in `ctx.state.operator`. Guessing is limited per source address. */
+export const requireOperator = (
+  authenticate: AuthenticateOperator,
+  failures: RateLimiter = createRateLimiter({ perMinute: FAILURES_PER_MINUTE }),
+): Middleware<RequestState> => {
+  return async (ctx, next) => {
+    const source = limitedSource(ctx.state);
+    const wait = source === undefined ? 0 : failures.wait(source);
+    if (wait > 0) throw rateLimited(wait);
     const operator = await authenticate({
       authorization: ctx.get('Authorization'),
       clientCertificate: ctx.state.viaProxy ? ctx.get('X-Client-Cert') : '',
+    }).catch((error: unknown) => {
+      if (source !== undefined && isRefusal(error)) failures.take(source);
+      throw error;
     });
     ctx.state.operator = operator;
-    ctx.state.logFields = {
-      ...ctx.state.logFields,
-      operatorCn: operator.operatorCn,
-      method: operator.method,
-    };
+    const { method, operatorCn } = operator;
+    ctx.state.logFields = { ...ctx.state.logFields, operatorCn, method };
     await next();
   };
+};
+
+const isRefusal = (error: unknown): boolean => error instanceof AppError && error.kind === 'unauthenticated';
 
 /** The operator that `requireOperator` let pass. */
 export const operatorOf = (ctx: { readonly state: RequestState }): Operator => {

@@ -16,6 +16,8 @@ export interface Allowance {
 export interface RateLimiter {
   readonly perMinute: number;
   take(key: string): Allowance;
+  /** Seconds until `take` would allow a request of the key, which is not counted; 0 when it would now. */
+  wait(key: string): number;
 }
 
 interface LimiterOptions {
@@ -49,12 +51,21 @@ export const createRateLimiter = (options: LimiterOptions): RateLimiter => {
     recent = new Map<string, number>();
     turnAt = now + MINUTE_MS;
   };
+  const wholeAtOf = (key: string, now: number): number =>
+    Math.max(now, recent.get(key) ?? older.get(key) ?? now);
+  const secondsUntil = (wholeAt: number, now: number): number =>
+    Math.max(0, (wholeAt + step - now - MINUTE_MS) / 1000);
+
   return {
     perMinute,
+    wait: (key) => {
+      const now = elapsed();
+      return secondsUntil(wholeAtOf(key, now), now);
+    },
     take: (key) => {
       const now = elapsed();
       turn(now);
-      const wholeAt = Math.max(now, recent.get(key) ?? older.get(key) ?? now);
+      const wholeAt = wholeAtOf(key, now);
       const next = wholeAt + step;
       const allowed = next - now <= MINUTE_MS;
       const after = allowed ? next : wholeAt;
@@ -62,12 +73,19 @@ export const createRateLimiter = (options: LimiterOptions): RateLimiter => {
       return {
         allowed,
         remaining: Math.floor((MINUTE_MS - (after - now)) / step),
-        retrySeconds: Math.max(0, (after + step - now - MINUTE_MS) / 1000),
+        retrySeconds: secondsUntil(after, now),
         resetSeconds: (after - now) / 1000,
       };
     },
   };
 };
+
+/** The refusal of a source that used up its allowance. */
+export const rateLimited = (waitSeconds: number): AppError =>
+  new AppError('throttled', 'too many requests from this address', {
+    code: 'rate_limited',
+    retryAfterSeconds: Math.max(1, waitSeconds),
+  });
 
 /** Limits a public endpoint per source address; 0 a minute means no limit. */
 export const rateLimit = (options: LimiterOptions): Middleware<RequestState> => {
@@ -83,11 +101,7 @@ export const rateLimit = (options: LimiterOptions): Middleware<RequestState> => 
     ctx.set('RateLimit-Limit', String(limiter.perMinute));
     ctx.set('RateLimit-Remaining', String(allowance.remaining));
     ctx.set('RateLimit-Reset', String(Math.ceil(allowance.resetSeconds)));
-    if (!allowance.allowed)
-      throw new AppError('throttled', 'too many requests from this address', {
-        code: 'rate_limited',
-        retryAfterSeconds: Math.max(1, allowance.retrySeconds),
-      });
+    if (!allowance.allowed) throw rateLimited(allowance.retrySeconds);
     await next();
   };
 };

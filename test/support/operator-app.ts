@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import { createBrokerOperatorAuth, issuerOrigins } from '../../api/auth/broker-operators.js';
 import type { CertificateCheck } from '../../api/auth/client-cert.js';
 import { operatorOf, requireOperator } from '../../api/auth/operator.js';
+import type { RateLimiter } from '../../api/http/rate-limit.js';
 import type { RequestState } from '../../api/http/state.js';
 import { createOutbound } from '../../activities/adapters/http.js';
 import { brokerSettings } from '../../domain/config/broker.js';
@@ -19,7 +20,11 @@ export interface OperatorApp {
 }
 
 /** A real HTTP server with one operator route, configured by the broker's own settings. */
-export const operatorApp = async (env: Env, checkCertificate?: CertificateCheck): Promise<OperatorApp> => {
+export const operatorApp = async (
+  env: Env,
+  checkCertificate?: CertificateCheck,
+  failures?: RateLimiter,
+): Promise<OperatorApp> => {
   const config = parseSettings(brokerSettings, env, { readFile: () => '' });
   const outbound = createOutbound({ policy: { trustedOrigins: issuerOrigins(config) } });
   const authenticate = createBrokerOperatorAuth(config, {
@@ -28,7 +33,7 @@ export const operatorApp = async (env: Env, checkCertificate?: CertificateCheck)
     checkCertificate: checkCertificate ?? (() => Promise.resolve(undefined)),
   });
   const router = new Router<RequestState>();
-  router.get('/operator', requireOperator(authenticate), (ctx) => {
+  router.get('/operator', requireOperator(authenticate, failures), (ctx) => {
     ctx.body = operatorOf(ctx);
   });
   const app = await httpApp([router.routes() as never], config.SVC_TRUSTED_PROXIES);

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CertificateCheck } from '../../../api/auth/client-cert.js';
+import { createRateLimiter } from '../../../api/http/rate-limit.js';
+import type { RateLimiter } from '../../../api/http/rate-limit.js';
 import type { Env } from '../../../domain/config/env.js';
 import { startOidcIssuer } from '../../../scripts/stack/oidc/issuer.js';
 import type { OidcIssuer } from '../../../scripts/stack/oidc/issuer.js';
@@ -29,8 +31,16 @@ const open: OperatorApp[] = [];
 afterEach(async () => {
   for (const app of open.splice(0)) await app.close();
 });
-const start = async (env: Env = {}, check?: CertificateCheck): Promise<OperatorApp> => {
-  const app = await operatorApp({ SVC_OIDC_ISSUER: issuer.url, SVC_ADMIN_TOKEN: ADMIN, ...env }, check);
+const start = async (
+  env: Env = {},
+  check?: CertificateCheck,
+  failures?: RateLimiter,
+): Promise<OperatorApp> => {
+  const app = await operatorApp(
+    { SVC_OIDC_ISSUER: issuer.url, SVC_ADMIN_TOKEN: ADMIN, ...env },
+    check,
+    failures,
+  );
   open.push(app);
   return app;
 };
@@ -238,6 +248,19 @@ describe('the chain', () => {
       expect(await app.call(headers)).toMatchObject({ status: 503 });
     const onlyIssuer = await start({ SVC_ADMIN_TOKEN: '' });
     expect(await onlyIssuer.call(bearer('undefined'))).toMatchObject(unauthenticated);
+  });
+
+  it('limits guessing per source: then a right token waits too, and others do not', async () => {
+    const failures = createRateLimiter({ perMinute: 3, elapsed: () => 0 });
+    const app = await start({}, undefined, failures);
+    const from = (address: string, token: string) =>
+      app.call({ ...bearer(token), 'x-forwarded-for': address });
+    for (let n = 0; n < 3; n++) expect((await from('203.0.113.1', `guess-${n}`)).status).toBe(401);
+    const limited = await from('203.0.113.1', ADMIN);
+    expect(limited).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect(limited.headers['retry-after']).toBe('20');
+    expect(await from('203.0.113.2', ADMIN)).toMatchObject(breakGlass);
+    expect(await app.call(bearer(ADMIN))).toMatchObject(breakGlass);
   });
 
   it('writes who acted to the log, and no credential', async () => {

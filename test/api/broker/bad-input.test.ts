@@ -68,8 +68,14 @@ const complaints = async <T>(
 const ek = ['ek_fingerprint', 'ek_cert_pem', 'ek_source'];
 /** Free text that one rule judges: set together, to save requests. */
 const names = 'hw_uuid+hw_serial+hw_product';
+interface BodyOf {
+  readonly path: string;
+  readonly method?: 'put';
+  readonly fields: readonly string[];
+  readonly base: () => object;
+}
 /** Every string field of every body: path, fields, and the rest of the body. */
-const bodies: readonly { path: string; fields: readonly string[]; base: () => object }[] = [
+const bodies: readonly BodyOf[] = [
   { path: 'register', fields: [...ek, names, 'hw_mac', 'desired_role'], base: softwareEk },
   { path: 'self-register', fields: [...ek, names, 'hw_mac', 'desired_role'], base: softwareEk },
   {
@@ -85,12 +91,28 @@ const bodies: readonly { path: string; fields: readonly string[]; base: () => ob
   { path: 'machines/:id/lock', fields: ['reason'], base: () => ({}) },
   { path: 'machines/:id/reject', fields: ['reason'], base: () => ({}) },
   { path: 'machines/:id/revoke', fields: ['reason'], base: () => ({}) },
+  {
+    path: 'machines/:id/ak-activate',
+    fields: ['ek_fingerprint', 'ak_public'],
+    base: () => ({ ek_fingerprint: 'a'.repeat(96), ak_public: 'AAAA' }),
+  },
+  {
+    path: 'machines/:id/ak-activate',
+    fields: ['activation_id', 'secret'],
+    base: () => ({ activation_id: '6f1d7d2c-5b1e-4c9f-8a55-0d9b7c1f2e3a', secret: 'AAAA' }),
+  },
+  {
+    path: 'pcr-policies/worker-app',
+    method: 'put',
+    fields: ['bank', 'mode', 'pcrs'],
+    base: () => ({ bank: 'sha256', pcrs: { 7: ['00'.repeat(32)] } }),
+  },
 ];
-const everyField = bodies.flatMap(({ path, fields, base }) => fields.map((field) => ({ path, field, base })));
+const everyField = bodies.flatMap(({ fields, ...rest }) => fields.map((field) => ({ ...rest, field })));
 const setting = (field: string, value: unknown): object =>
   Object.fromEntries(field.split('+').map((name) => [name, value]));
-const send = (path: string, body: unknown): Promise<HttpAnswer> =>
-  world.admin.post(`/api/v1/${path.replace(':id', machineId)}`, body);
+const send = (path: string, body: unknown, method: 'post' | 'put' = 'post'): Promise<HttpAnswer> =>
+  world.admin[method](`/api/v1/${path.replace(':id', machineId)}`, body);
 
 describe('naughty strings', () => {
   it(`are at least 515`, () => {
@@ -99,11 +121,11 @@ describe('naughty strings', () => {
 
   it.each(everyField)(
     'in $path $field',
-    async ({ path, field, base }) => {
+    async ({ path, method, field, base }) => {
       const reused = base(); // one machine for all, where a string makes a machine at all
       expect(
         await complaints(naughtyStrings, async (value) =>
-          fineOrRefused(await send(path, { ...reused, ...setting(field, value) })),
+          fineOrRefused(await send(path, { ...reused, ...setting(field, value) }, method)),
         ),
       ).toEqual([]);
     },
@@ -208,19 +230,19 @@ describe('wrong types', () => {
     { toString: 'x' },
     null,
   ];
-  it.each(everyField)('in $path $field', async ({ path, field, base }) => {
+  it.each(everyField)('in $path $field', async ({ path, method, field, base }) => {
     const reused = base();
     for (const value of values) {
-      const answer = await send(path, { ...reused, ...setting(field, value) });
+      const answer = await send(path, { ...reused, ...setting(field, value) }, method);
       if (value === null) expect(fineOrRefused(answer)).toBeUndefined();
       else expectRefused(answer);
     }
   });
 
-  it.each(bodies)('as the body of $path', async ({ path }) => {
+  it.each(bodies)('as the body of $path', async ({ path, method }) => {
     for (const body of ['null', '0', '"x"', '[]', '[{}]', 'true', '{}'])
-      expect(fineOrRefused(await send(path, body))).toBeUndefined();
-    for (const body of ['0', '"x"', '[]', '[{}]', 'true']) expectRefused(await send(path, body), 422);
+      expect(fineOrRefused(await send(path, body, method))).toBeUndefined();
+    for (const body of ['0', '"x"', '[]', '[{}]', 'true']) expectRefused(await send(path, body, method), 422);
   });
 
   it('of wipe', async () => {
@@ -251,7 +273,8 @@ describe('bodies that are no JSON, or too much of it', () => {
     ['arrays', '['.repeat(100_000) + ']'.repeat(100_000)],
     ['objects', '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000)],
   ])('100,000 levels of %s', async (_what, deep) => {
-    for (const { path } of bodies) expect(fineOrRefused(await send(path, deep))).toBeUndefined();
+    for (const { path, method } of bodies)
+      expect(fineOrRefused(await send(path, deep, method))).toBeUndefined();
     expect(fineOrRefused(await send('attest', `${valid.slice(0, -1)},"unknown":${deep}}`))).toBeUndefined();
     expectRefused(await send('attest', `${valid.slice(0, -1)},"hw_uuid":${deep}}`), 422);
   });
@@ -285,7 +308,7 @@ describe('bodies that are no JSON, or too much of it', () => {
   it.each([1_048_577, 3_000_000])('%i bytes are 413', async (size) => {
     const body = `{"x":"${'a'.repeat(size - 8)}"}`;
     expect(body).toHaveLength(size);
-    for (const { path } of bodies) expectRefused(await send(path, body), 413);
+    for (const { path, method } of bodies) expectRefused(await send(path, body, method), 413);
   });
 
   it('1 MiB exactly is read', async () => {
