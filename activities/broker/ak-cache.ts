@@ -1,4 +1,6 @@
+import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
+import { findAk } from '../../db/broker/attestation-keys.js';
 import type { AttestationKey } from '../crypto/ak.js';
 import { parseAttestationKey } from '../crypto/ak.js';
 
@@ -19,3 +21,11 @@ export const loadAk = ({
   cache.set(key, ak);
   return ak;
 };
+
+/** The machine's activated AK; undefined until there is one. */
+export const createAttestationKeyOf =
+  (db: Knex) =>
+  async (machineId: string): Promise<AttestationKey | undefined> => {
+    const stored = await findAk(db, machineId);
+    return stored === undefined ? undefined : loadAk(stored);
+  };

@@ -11,6 +11,7 @@ import { onlyState } from '../../domain/broker/pcr-policy.js';
 import type { PcrPolicy } from '../../domain/broker/pcr-policy.js';
 import { normaliseMac } from '../../domain/broker/machine.js';
 import type { MachineStatus } from '../../domain/broker/machine.js';
+import type { NodeFile } from '../../domain/broker/node-config.js';
 import { AppError } from '../../domain/errors.js';
 import type { Logger } from '../../domain/logger.js';
 import { formatImpossible, sealEnvelope } from '../crypto/envelope.js';
@@ -30,7 +31,7 @@ export interface DeliverConfigDeps {
   readonly db: Knex;
   readonly log: Logger;
   /** The role's base config with the machine's values; `unavailable` when the role has no base. */
-  readonly renderConfig: (machine: MachineRecord) => Promise<string>;
+  readonly renderConfig: (machine: MachineRecord, files?: readonly NodeFile[]) => Promise<string>;
   readonly pendingConfig: string;
   readonly requireEncrypted: boolean;
   /** Status from which a token releases the full config. */

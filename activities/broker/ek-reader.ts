@@ -13,7 +13,8 @@ const CACHE_MS = 10 * 60_000;
 
 /** EK material as every node-facing call carries it. */
 export interface PresentedEk {
-  readonly ekFingerprint: string;
+  /** What the caller says; null: nothing to compare with. */
+  readonly ekFingerprint: string | null;
   /** Base64 of PEM, DER or an NV dump. */
   readonly ekCertPem: string;
   readonly ekSource: EkSource;
@@ -45,14 +46,15 @@ export type VerifyMaker = (ek: EkMaterial, ekChain: string | undefined) => Promi
 export const createEkReader = (verifyMaker?: VerifyMaker): EkReader => {
   const cache = new LRUCache<string, ReadEk>({ max: CACHED, ttl: CACHE_MS });
   return async (presented) => {
-    const claimed = normalizeFingerprint(presented.ekFingerprint);
+    const claimed = presented.ekFingerprint === null ? null : normalizeFingerprint(presented.ekFingerprint);
     const key = cacheKey(presented);
     let read = cache.get(key);
     if (read === undefined) {
       read = await readWhole(presented, verifyMaker);
       cache.set(key, read);
     }
-    if (!matchesFingerprint(read.material, claimed)) throw mismatch(claimed, read.material);
+    if (claimed !== null && !matchesFingerprint(read.material, claimed))
+      throw mismatch(claimed, read.material);
     return read;
   };
 };

@@ -1,3 +1,4 @@
+import { loadEnrollmentAuthority } from '../../activities/broker/enrollment-authority.js';
 import { createKeyRing } from '../../activities/crypto/key-ring.js';
 import { connectDatabase } from '../../db/connect.js';
 import { migrate } from '../../db/migrate.js';
@@ -31,7 +32,10 @@ await runProcess(log, async ({ onStop }) => {
     passphrase: settings.SVC_SHARED_SECRET_PASSPHRASE,
     previousKeys: settings.SVC_SHARED_SECRET_PREVIOUS_KEYS,
   });
-  const gateway = createBrokerGateway({ config: settings, db, temporal: temporal.client, log, keyRing });
+  const gateway = createBrokerGateway({
+    ...{ config: settings, db, temporal: temporal.client, log, keyRing },
+    authority: await loadEnrollmentAuthority(db, settings),
+  });
   onStop(gateway.close);
   const { SVC_HOST: host, SVC_PORT: port } = settings;
   const server = await serve(gateway.app, { host, port, portSetting: 'SVC_PORT', log });

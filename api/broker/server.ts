@@ -4,6 +4,10 @@ import type { Knex } from 'knex';
 import type Koa from 'koa';
 import { createOutbound } from '../../activities/adapters/http.js';
 import type { Outbound } from '../../activities/adapters/http.js';
+import {
+  createClientCertificateCheck,
+  createOwnCertificateCheck,
+} from '../../activities/broker/certificate-check.js';
 import { createConfigTokens } from '../../activities/broker/config-tokens.js';
 import { createEkReader } from '../../activities/broker/ek-reader.js';
 import { createJudgeEvidence } from '../../activities/broker/evidence.js';
@@ -13,6 +17,7 @@ import { createMemoryNonces } from '../../activities/broker/memory-nonces.js';
 import type { NonceStore } from '../../activities/broker/nonces.js';
 import { createPostgresNonces } from '../../activities/broker/postgres-nonces.js';
 import { createRoleConfigs } from '../../activities/broker/role-configs.js';
+import type { Authority } from '../../activities/crypto/authority.js';
 import type { KeyRing } from '../../activities/crypto/key-ring.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import { pendingConfig } from '../../domain/broker/node-config.js';
@@ -45,6 +50,7 @@ export interface GatewayDeps {
   readonly temporal: Client;
   readonly log: Logger;
   readonly keyRing: KeyRing;
+  readonly authority: Authority;
   readonly clock?: Clock;
 }
 
@@ -99,6 +105,7 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
 const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issuer: Outbound): BrokerParts => {
   const { config, db, log } = deps;
   const clock = deps.clock ?? systemClock;
+  const checkOwnCertificate = createOwnCertificateCheck(db, deps.authority, clock);
   const roleConfigs = createRoleConfigs({
     dir: config.SVC_CONFIG_CACHE_DIR,
     installerImage: config.SVC_INSTALLER_IMAGE,
@@ -107,13 +114,14 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
     ...deps,
     clock,
     imageFor,
+    checkOwnCertificate,
     tokens: createConfigTokens(deps.keyRing, config.SVC_SERVICE_URL),
     nonces: createNonces(config, db, clock),
     operator: requireOperator(
       createBrokerOperatorAuth(config, {
         outbound: issuer,
         log,
-        checkCertificate: () => Promise.resolve(undefined),
+        checkCertificate: createClientCertificateCheck(checkOwnCertificate),
       }),
     ),
     judgeEvidence: createJudgeEvidence({
@@ -123,8 +131,11 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
     readEk: createEkReader(
       config.SVC_TPM_VERIFY_CA ? createMakerCheck(config.SVC_TPM_CA_BUNDLE_DIR, clock, log) : undefined,
     ),
-    renderConfig: ({ role, machineId, ekFingerprint, hostname, assignedIp }) =>
-      roleConfigs.render(role, { machineId, ekFingerprint, hostname, assignedIp }),
+    renderConfig: ({ role, machineId, ekFingerprint, hostname, assignedIp }, files) =>
+      roleConfigs.render(role, {
+        ...{ machineId, ekFingerprint, hostname, assignedIp },
+        ...(files === undefined ? {} : { files }),
+      }),
     pendingConfig: pendingConfig(config.SVC_SERVICE_URL),
     extensions: config.SVC_IAC_ENABLED ? [iacExtension] : [],
   };

@@ -35,7 +35,7 @@ export const hasLiveCertificate = async (db: Knex, machineId: string): Promise<b
 };
 
 /** A certificate dies with its own revocation, or with the revocation or rejection of its machine. */
-const dead = `(c.revoked_at is not null or m.status in ('revoked', 'rejected'))`;
+const dead = `(c.revoked_at is not null or coalesce(m.status in ('revoked', 'rejected'), false))`;
 
 /** Whether a certificate was issued here and is not revoked. */
 export const isCertificateGood = async (db: Knex, serial: string): Promise<boolean> => {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { HardwareIdentity } from '../../domain/broker/machine.js';
+import { AppError } from '../../domain/errors.js';
 import { prepared } from '../connect.js';
 import type { ActToLog, ChangeMessage } from './change-sql.js';
 import { auditBindings, auditSql, queueSql } from './change-sql.js';
@@ -14,6 +15,8 @@ const insertSql = `
   select ?::uuid, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::bytea, ?
   where not exists (select 1 from machines where ek_fingerprint = any(?) or ek_spki_sha384 = any(?))
   on conflict do nothing returning *`;
+
+const ATTEMPTS = 8;
 
 export interface Creation {
   readonly machine: NewMachine;
@@ -60,10 +63,11 @@ export const createMachine = async (
   ] as Knex.RawBinding[];
   const name = `create-machine:${token === undefined ? '' : 'token'}:${act === undefined ? '' : 'act'}`;
   // A row that a concurrent request committed after our snapshot is invisible to this statement, not to the next.
-  for (;;) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const [row] = await prepared<MachineRecord & { isNew: boolean }>(db, name, sql, bindings);
     if (row !== undefined) return { isNew: row.isNew, machine: row };
   }
+  throw new AppError('conflict', 'the machine was created or removed meanwhile; try again');
 };
 
 /** A known machine registers again: fresh token, hardware identity and image as told, everything else as it was. */

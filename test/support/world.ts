@@ -6,6 +6,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Client, Connection } from '@temporalio/client';
 import type { Knex } from 'knex';
 import { createEventBus } from '../../activities/broker/event-bus.js';
+import { loadEnrollmentAuthority } from '../../activities/broker/enrollment-authority.js';
 import { createKeyRing } from '../../activities/crypto/key-ring.js';
 import { createBrokerGateway } from '../../api/broker/server.js';
 import { serve } from '../../api/http/serve.js';
@@ -70,6 +71,7 @@ export const brokerWorld = async (options: WorldOptions = {}): Promise<BrokerWor
       SVC_ADMIN_TOKEN: ADMIN_TOKEN,
       SVC_IAC_TOKEN: 'test-iac-token',
       SVC_CONFIG_CACHE_DIR: configDir,
+      SVC_ENROLLMENT_CA_DIR: join(configDir, 'ca'),
       SVC_ISO_URL: 'https://images.test/node.iso',
       SVC_SHARED_SECRET_MASTER_KEY: randomBytes(32).toString('hex'),
       ...options.settings,
@@ -106,7 +108,10 @@ export const brokerWorld = async (options: WorldOptions = {}): Promise<BrokerWor
       index === 0
         ? database.db
         : connectDatabase({ DATABASE_URL: database.url, DATABASE_POOL_MAX: 20 }, 'gw');
-    const gateway = createBrokerGateway({ config, db, temporal: client, log, keyRing });
+    const gateway = createBrokerGateway({
+      ...{ config, db, temporal: client, log, keyRing },
+      authority: await loadEnrollmentAuthority(db, config),
+    });
     const server = await serve(gateway.app, { host: '127.0.0.1', port: 0, portSetting: 'SVC_PORT', log });
     servers.push(server);
     if (index > 0) stops.push(() => db.destroy());
