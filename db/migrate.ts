@@ -1,14 +1,9 @@
 import type { Knex } from 'knex';
+import type { Migration } from './migration.js';
 import { migrations } from './migrations/index.js';
 
 /** Any number that no other user of the database takes for its own locks. */
 const MIGRATION_LOCK = 7_301_001;
-
-/** One change of the schema: forward only, one small file each; the new code must run on the old schema's rows. */
-export interface Migration {
-  readonly name: string;
-  readonly up: (db: Knex) => PromiseLike<unknown>;
-}
 
 /**
  * Brings the schema up to date; whichever process comes first does it, the others wait for the lock.

@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.js';
+import type { Migration } from '../migration.js';
 import * as machines from './001-machines.js';
 import * as auditLog from './002-audit-log.js';
 import * as auditAppend from './003-audit-append.js';
