@@ -28,7 +28,12 @@ export const listen = ({ databaseUrl, channels, log, onNotification }: ListenOpt
   };
   const connect = async (): Promise<void> => {
     const next = new pg.Client({ connectionString: databaseUrl, application_name: 'keystead-listener' });
-    next.once('error', retry);
+    let lost = false;
+    // A connection that dies may say so more than once.
+    next.on('error', (error) => {
+      if (!lost) retry(error);
+      lost = true;
+    });
     next.on('notification', ({ payload }) => onNotification(payload ?? ''));
     try {
       await next.connect();

@@ -7,6 +7,7 @@ import type { Store } from './store.js';
 const SCHEDULE_SECONDS = [10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600];
 const GIVE_UP_STATUS = new Set([400, 401, 403, 413]);
 const RESPONSE_LIMIT_MS = 30_000;
+const HANDSHAKE_PAUSE_MS = 1_000;
 
 export interface EventSubscription {
   readonly name: string;
@@ -63,30 +64,34 @@ export const createEventDelivery = (store: Store, log: Logger, retryScale: numbe
     later(next, wait * 1000 * retryScale);
   };
 
+  /** Performs the handshake; throws when the endpoint does not answer it. */
+  const subscribe = async (subscription: EventSubscription): Promise<void> => {
+    const code = randomUUID();
+    const answer = await send(subscription, [validationEvent(code)], {
+      'aeg-event-type': 'SubscriptionValidation',
+    });
+    const { validationResponse } = (await answer.json().catch(() => ({}))) as { validationResponse?: string };
+    if (answer.status !== 200 || validationResponse !== code) {
+      throw new ArmFault(400, 'Url validation', `the endpoint answered ${answer.status} to the handshake`);
+    }
+    store.put('eventSubscriptions', subscription.name, subscription);
+  };
+  const subscribeLater = (subscription: EventSubscription): void => {
+    const again = () => {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        subscribeLater(subscription);
+      }, HANDSHAKE_PAUSE_MS);
+      timers.add(timer);
+    };
+    subscribe(subscription).catch(() => (isClosed() ? undefined : again()));
+  };
+
   for (const delivery of store.all<PendingDelivery>('pendingDeliveries')) later(delivery, 0);
   return {
-    /** Performs the handshake; throws when the endpoint does not answer it. */
-    subscribe: async (subscription: EventSubscription): Promise<void> => {
-      const code = randomUUID();
-      const event = {
-        id: randomUUID(),
-        topic: '/subscriptions/local',
-        subject: '',
-        eventType: 'Microsoft.EventGrid.SubscriptionValidationEvent',
-        eventTime: new Date().toISOString(),
-        metadataVersion: '1',
-        dataVersion: '2',
-        data: { validationCode: code, validationUrl: 'https://localhost/validate' },
-      };
-      const answer = await send(subscription, [event], { 'aeg-event-type': 'SubscriptionValidation' });
-      const { validationResponse } = (await answer.json().catch(() => ({}))) as {
-        validationResponse?: string;
-      };
-      if (answer.status !== 200 || validationResponse !== code) {
-        throw new ArmFault(400, 'Url validation', `the endpoint answered ${answer.status} to the handshake`);
-      }
-      store.put('eventSubscriptions', subscription.name, subscription);
-    },
+    subscribe,
+    /** The same, tried until the endpoint is there. */
+    subscribeLater,
     /** Queues an event for every event subscription. */
     publish: (event: { readonly id: string }): void => {
       for (const { name } of store.all<EventSubscription>('eventSubscriptions')) {
@@ -129,6 +134,17 @@ const post = async (...args: Parameters<typeof send>): Promise<number> => {
   await answer.arrayBuffer();
   return answer.status;
 };
+
+const validationEvent = (code: string): object => ({
+  id: randomUUID(),
+  topic: '/subscriptions/local',
+  subject: '',
+  eventType: 'Microsoft.EventGrid.SubscriptionValidationEvent',
+  eventTime: new Date().toISOString(),
+  metadataVersion: '1',
+  dataVersion: '2',
+  data: { validationCode: code, validationUrl: 'https://localhost/validate' },
+});
 
 /** The event that a new subscription causes, in the Event Grid schema. */
 export const subscriptionCreatedEvent = (

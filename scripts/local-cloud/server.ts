@@ -8,6 +8,7 @@ import type { Logger } from '../../domain/logger.js';
 import { defaultMapping, ORGANIZATION } from '../../domain/vending/environment.js';
 import { mountControl } from './control.js';
 import { createEventDelivery } from './event-delivery.js';
+import type { EventSubscription } from './event-delivery.js';
 import { mountTopic } from './event-topic.js';
 import { withFaults } from './faults.js';
 import { createIdentity } from './identity.js';
@@ -37,6 +38,8 @@ export interface LocalCloud {
   readonly settings: Readonly<Record<string, string>>;
   readonly store: Store;
   readonly identity: LocalIdentity;
+  /** Delivers events there as soon as the endpoint answers the handshake. */
+  readonly announceTo: (subscription: EventSubscription) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -99,6 +102,7 @@ export const startLocalCloud = async (options: LocalCloudOptions): Promise<Local
     settings: settingsFor(origin, tls.caFile),
     store,
     identity,
+    announceTo: (subscription) => delivery.subscribeLater(subscription),
     close: async () => {
       await delivery.close();
       server.closeAllConnections();

@@ -50,6 +50,7 @@ export interface StackAddresses {
   readonly oidcPort: number;
   readonly factoryPort: number;
   readonly cloudPort?: number | undefined;
+  readonly queuePort?: number | undefined;
 }
 
 const addressesPath = (dataDir: string): string => join(dataDir, 'addresses.json');

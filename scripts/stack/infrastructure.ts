@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import { createLogger } from '../../api/process/logger.js';
 import type { StackConfig } from '../../domain/config/stack.js';
-import { startLocalCloud } from '../local-cloud/server.js';
 import { startEmbeddedPostgres } from '../tools/embedded-postgres.mjs';
 import type { Part } from './child.js';
 import { inProcess } from './child.js';
@@ -23,9 +21,6 @@ export interface Provided {
 }
 
 const DATABASE_NAME = 'keystead';
-
-/** Tells the address of the local cloud to the summary; no service reads it. */
-export const LOCAL_CLOUD_VARIABLE = 'STACK_CLOUD_URL';
 
 export const providePostgres = async (config: StackConfig, dataDir: string): Promise<Provided> => {
   if (config.DATABASE_URL !== undefined) return { env: { DATABASE_URL: config.DATABASE_URL } };
@@ -90,23 +85,4 @@ export const provideFactory = async (
   const port = await freePort(before?.factoryPort ?? config.STACK_FACTORY_PORT);
   const factory = await startImageFactory({ port, folder: join(dataDir, 'schematics') });
   return { env: { SVC_FACTORY_URL: factory.url }, part: inProcess('image factory', factory.stop) };
-};
-
-/** Its address is in tokens and in what it remembers: it comes back on the port it had. */
-export const provideCloud = async (
-  config: StackConfig,
-  dataDir: string,
-  before: StackAddresses | undefined,
-): Promise<Provided> => {
-  if (config.VENDING_CLOUD_TENANT_ID !== undefined) return { env: {} };
-  const port = await freePort(before?.cloudPort ?? config.STACK_CLOUD_PORT);
-  const cloud = await startLocalCloud({
-    dir: join(dataDir, 'cloud'),
-    log: createLogger('cloud', 'warn'),
-    port,
-  });
-  return {
-    env: { ...cloud.settings, [LOCAL_CLOUD_VARIABLE]: cloud.origin },
-    part: inProcess('local cloud', cloud.close),
-  };
 };

@@ -7,14 +7,8 @@ import { portsInUse, stackConfig } from './config.js';
 import type { StackSecrets } from './data-dir.js';
 import { loadAddresses, loadSecrets, openDataDir, storeAddresses } from './data-dir.js';
 import type { ServiceEnv } from './infrastructure.js';
-import {
-  LOCAL_CLOUD_VARIABLE,
-  provideCloud,
-  provideFactory,
-  provideIssuer,
-  providePostgres,
-  provideTemporal,
-} from './infrastructure.js';
+import { LOCAL_CLOUD_VARIABLE, provideCloud } from './cloud.js';
+import { provideFactory, provideIssuer, providePostgres, provideTemporal } from './infrastructure.js';
 import { requireFreePorts } from './ports.js';
 import { ensureRoleConfigs } from './role-configs.js';
 import type { Service } from './services.js';
@@ -114,7 +108,7 @@ const startInfrastructure = async (
     step('starting the Temporal server', provideTemporal(config, dataDir, namespace, print)),
     step('starting the OpenID issuer', provideIssuer(config, dataDir, before)),
     step('starting the image factory', provideFactory(config, dataDir, before)),
-    step('starting the local cloud', provideCloud(config, dataDir, before)),
+    step('starting the local cloud', provideCloud(config, dataDir, before, options)),
   ]);
   const provided = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   parts.push(...provided.flatMap(({ part }) => (part === undefined ? [] : [part])));
@@ -126,6 +120,7 @@ const startInfrastructure = async (
     oidcPort: portOf(all['SVC_OIDC_ISSUER']) ?? config.STACK_OIDC_PORT,
     factoryPort: portOf(all['SVC_FACTORY_URL']) ?? config.STACK_FACTORY_PORT,
     cloudPort: portOf(all[LOCAL_CLOUD_VARIABLE]),
+    queuePort: portOf(/QueueEndpoint=([^;]+)/.exec(all['VENDING_STORAGE_CONNECTION_STRING'] ?? '')?.[1]),
   });
   return all;
 };
