@@ -29,11 +29,12 @@ export const listen = ({ databaseUrl, channels, log, onNotification }: ListenOpt
   const connect = async (): Promise<void> => {
     const next = new pg.Client({ connectionString: databaseUrl, application_name: 'keystead-listener' });
     let lost = false;
-    // A connection that dies may say so more than once.
-    next.on('error', (error) => {
+    /** A connection that dies may say so more than once. */
+    const lose = (error: unknown): void => {
       if (!lost) retry(error);
       lost = true;
-    });
+    };
+    next.on('error', lose);
     next.on('notification', ({ payload }) => onNotification(payload ?? ''));
     try {
       await next.connect();
@@ -41,8 +42,7 @@ export const listen = ({ databaseUrl, channels, log, onNotification }: ListenOpt
       client = next;
       onNotification('');
     } catch (error) {
-      next.removeAllListeners('error').on('error', () => undefined);
-      retry(error);
+      lose(error);
     }
   };
   void connect();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fallbackJobId } from '../activities/vending/process-job.js';
 import type { ProcessJob } from '../activities/vending/process-job.js';
 import type { MessageQueue, ReceivedMessage } from '../activities/adapters/queue.js';
@@ -55,22 +56,9 @@ export const startConsumer = (deps: ConsumerDeps): Consumer => {
   };
 };
 
-const idle = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const timer = setTimeout(resolve, IDLE_MS);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
+const idle = async (signal: AbortSignal): Promise<void> => {
+  await sleep(IDLE_MS, undefined, { signal }).catch(() => undefined);
+};
 
 const handle = async (deps: ConsumerDeps, message: ReceivedMessage): Promise<void> => {
   const { queue, log } = deps;

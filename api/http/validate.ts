@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { AppError } from '../../domain/errors.js';
 import type { Issue } from '../../domain/errors.js';
 
+export { plainText } from '../../domain/plain-text.js';
+
 type Part = 'body' | 'query' | 'path' | 'header';
 
 const issueOf = (part: Part, issue: z.core.$ZodIssue): Issue => ({
@@ -17,17 +19,6 @@ export const validate = <T>(schema: z.ZodType<T>, value: unknown, part: Part = '
   const issues = parsed.error.issues.slice(0, 20).map((issue) => issueOf(part, issue));
   throw new AppError('invalid', issues[0]?.msg ?? 'invalid request', { issues });
 };
-
-/** Text that PostgreSQL and JSON keep byte for byte: no NUL, no lone surrogate. */
-export const plainText = (max: number, min = 0) =>
-  z
-    .string()
-    .min(min)
-    .max(max)
-    .refine(
-      (value) => value.isWellFormed() && !value.includes('\u0000'),
-      'must not contain NUL or lone surrogates',
-    );
 
 /** A UUID in a path: anything else cannot name a row, hence 404 and not 422. */
 export const uuidInPath = (value: string | undefined, what: string): string => {

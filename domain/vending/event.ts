@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../errors.js';
+import { plainText } from '../plain-text.js';
 import { isManagementGroupId, isSubscriptionId } from './subscription.js';
 import type { ProvisioningRequest } from './subscription.js';
 
@@ -23,19 +24,19 @@ const OPERATION = 'microsoft.subscription/aliases/write';
 const SCOPE = /\/subscriptions\/([^/]+)/i;
 const MAX_EVENTS = 5000;
 
-const id = z.string().min(1).max(256);
+const id = plainText(256, 1);
 const EventGridEvent = z.object({
   id,
-  topic: z.string().max(2048).default(''),
-  subject: z.string().max(2048),
+  topic: plainText(2048).default(''),
+  subject: plainText(2048),
   eventType: z.string().min(1).max(256),
   data: z.unknown(),
 });
 const CloudEvent = z.object({
   id,
   specversion: z.literal('1.0'),
-  source: z.string().min(1).max(2048),
-  subject: z.string().max(2048).default(''),
+  source: plainText(2048, 1),
+  subject: plainText(2048).default(''),
   type: z.string().min(1).max(256),
   data: z.unknown(),
 });
@@ -43,7 +44,7 @@ const ResourceData = z.object({
   operationName: z.string(),
   status: z.string().default('Succeeded'),
   resourceUri: z.string().default(''),
-  displayName: z.string().max(256).default(''),
+  displayName: plainText(256).catch(''),
   managementGroupId: z.string().default(''),
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../errors.js';
+import { plainText } from '../plain-text.js';
 import { isManagementGroupId, isSubscriptionId } from './subscription.js';
 
 /** A queue message: the base64 of this object's JSON, with the field names of the queue's contract. */
@@ -16,9 +17,9 @@ const MAX_MESSAGE_CHARS = 64 * 1024;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const JobJson = z.object({
-  job_id: z.string().max(128).default(''),
+  job_id: plainText(128).default(''),
   subscription_id: z.string().refine(isSubscriptionId),
-  subscription_name: z.string().max(256).default(''),
+  subscription_name: plainText(256).default(''),
   management_group_id: z
     .string()
     .refine((text) => text === '' || isManagementGroupId(text))

@@ -11,6 +11,11 @@ import { freePort } from './ports.js';
 
 /** Where the local cloud is; not set when a real one is used. */
 export const LOCAL_CLOUD_VARIABLE = 'STACK_CLOUD_URL';
+const EXAMPLE_POLICY = {
+  name: 'require-owner-tag',
+  display_name: 'Require an owner tag',
+  definition_id: '/providers/Microsoft.Authorization/policyDefinitions/871b6d14-10aa-478d-b590-94f262ecfa99',
+};
 
 /** The simulated cloud and its queues; it tells the vending gateway about new subscriptions once that is up. */
 export const provideCloud = async (
@@ -37,6 +42,7 @@ export const provideCloud = async (
     ...cloud.settings,
     VENDING_STORAGE_CONNECTION_STRING: azurite.connectionString,
     VENDING_QUEUE_CONSUMER: 'true',
+    VENDING_DEFAULT_POLICIES: JSON.stringify([EXAMPLE_POLICY]),
   };
   return {
     env: {
