@@ -8,7 +8,7 @@ import { AppError } from '../../domain/errors.js';
 import { parseConfigDocument } from './config-document.js';
 import type { ConfigDocument } from './config-document.js';
 
-export interface RoleConfigs {
+interface RoleConfigs {
   /**
    * The role's base config with the machine's overrides (YAML). Throws `unavailable`, code `base_config_missing`
    * when the role has no base file and `base_config_unusable` when the file is no machine config.

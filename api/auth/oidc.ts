@@ -4,7 +4,7 @@ import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { IssuerKeys, IssuerKeySource } from './issuer-keys.js';
 
-export interface TokenCheckOptions {
+interface TokenCheckOptions {
   /** Without a slash at its end. */
   readonly issuer: string;
   /** `aud` that a token must carry; not checked when undefined. */

@@ -12,7 +12,7 @@ import type { TokenCheck } from './oidc.js';
 import type { Operator } from './operator-identity.js';
 
 /** What a request brings along to show who sends it. */
-export interface OperatorCredentials {
+interface OperatorCredentials {
   readonly authorization: string;
   /** `X-Client-Cert`, empty unless a trusted proxy sent it. */
   readonly clientCertificate: string;

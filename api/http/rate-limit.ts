@@ -4,7 +4,7 @@ import { limitedSource } from './source.js';
 import type { RequestState } from './state.js';
 
 /** What is left for a key after one more request. */
-export interface Allowance {
+interface Allowance {
   readonly allowed: boolean;
   readonly remaining: number;
   /** Seconds until the next request is allowed; 0 while some remain. */

@@ -1,217 +1,32 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  bodies,
+  everyField,
+  expectRefused,
+  fineOrRefused,
+  newMachine,
+  sender,
+  setting,
+} from '../../support/bad-input.js';
 import { softwareEk } from '../../support/ek.js';
-import type { HttpAnswer } from '../../support/http.js';
-import { naughtyStrings } from '../../support/naughty.js';
 import { rawHttp } from '../../support/raw-http.js';
 import { brokerWorld } from '../../support/world.js';
 import type { BrokerWorld } from '../../support/world.js';
 
-/** Refused with a reason or done, never an error of ours; the database still answers; the chain is whole. */
+/** Refused with a reason or done, never an error of ours; and the audit chain is whole afterwards. */
 
 let world: BrokerWorld;
 let port: number;
-let machineId: string;
+let send: ReturnType<typeof sender>;
 beforeAll(async () => {
   world = await brokerWorld({ settings: { SVC_NONCE_STORE: 'postgres' } });
   port = Number(new URL(world.urls[0]!).port);
-  machineId = await newMachine();
+  send = sender(world, await newMachine(world));
 });
 afterAll(async () => {
   expect((await world.admin.get('/api/v1/audit/verify')).body).toMatchObject({ valid: true });
   await world.close();
-});
-
-const newMachine = async (fields: object = {}): Promise<string> => {
-  const answer = await world.node.post('/api/v1/self-register', { ...softwareEk(), ...fields });
-  expect(answer.status).toBe(200);
-  return answer.body.machine_id as string;
-};
-
-/** A 4xx whose body says why, in the broker's own shape. */
-const refusal = (answer: HttpAnswer): string | undefined => {
-  const { detail } = answer.body as { detail?: unknown };
-  const reasons = Array.isArray(detail) ? detail.map((issue: { msg?: unknown }) => issue.msg) : [detail];
-  const told = reasons.length > 0 && reasons.every((reason) => typeof reason === 'string' && reason !== '');
-  return answer.status >= 400 && answer.status < 500 && told
-    ? undefined
-    : `${answer.status} ${answer.text.slice(0, 200)}`;
-};
-const expectRefused = (answer: HttpAnswer, ...statuses: number[]): void => {
-  expect(refusal(answer)).toBeUndefined();
-  if (statuses.length > 0) expect(statuses).toContain(answer.status);
-};
-const fineOrRefused = (answer: HttpAnswer): string | undefined =>
-  answer.status >= 200 && answer.status < 300 ? undefined : refusal(answer);
-
-/** Text that has no reason to be refused. */
-const isPlain = (text: string, max: number): boolean =>
-  text.isWellFormed() && !text.includes('\u0000') && text.length <= max;
-
-/** Runs `work` over all items, sixteen at a time, and gives the complaints. */
-const complaints = async <T>(
-  items: readonly T[],
-  work: (item: T) => Promise<string | undefined>,
-): Promise<string[]> => {
-  const found: string[] = [];
-  const queue = items.entries();
-  const runner = async (): Promise<void> => {
-    for (const [, item] of queue) {
-      const complaint = await work(item);
-      if (complaint !== undefined) found.push(`${JSON.stringify(item).slice(0, 80)}: ${complaint}`);
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, runner));
-  return found;
-};
-
-const ek = ['ek_fingerprint', 'ek_cert_pem', 'ek_source'];
-/** Free text that one rule judges: set together, to save requests. */
-const names = 'hw_uuid+hw_serial+hw_product';
-interface BodyOf {
-  readonly path: string;
-  readonly method?: 'put';
-  readonly fields: readonly string[];
-  readonly base: () => object;
-}
-/** Every string field of every body: path, fields, and the rest of the body. */
-const bodies: readonly BodyOf[] = [
-  { path: 'register', fields: [...ek, names, 'hw_mac', 'desired_role'], base: softwareEk },
-  { path: 'self-register', fields: [...ek, names, 'hw_mac', 'desired_role'], base: softwareEk },
-  {
-    path: 'attest',
-    fields: [...ek, names, 'hw_mac', 'nonce_id', 'nonce_signature', 'pcr_quote', 'pcr_signature'],
-    base: softwareEk,
-  },
-  {
-    path: 'machines/:id/approve',
-    fields: ['role', 'hostname', 'assigned_ip'],
-    base: () => ({ role: 'worker-app' }),
-  },
-  { path: 'machines/:id/lock', fields: ['reason'], base: () => ({}) },
-  { path: 'machines/:id/reject', fields: ['reason'], base: () => ({}) },
-  { path: 'machines/:id/revoke', fields: ['reason'], base: () => ({}) },
-  {
-    path: 'machines/:id/ak-activate',
-    fields: ['ek_fingerprint', 'ak_public'],
-    base: () => ({ ek_fingerprint: 'a'.repeat(96), ak_public: 'AAAA' }),
-  },
-  {
-    path: 'machines/:id/ak-activate',
-    fields: ['activation_id', 'secret'],
-    base: () => ({ activation_id: '6f1d7d2c-5b1e-4c9f-8a55-0d9b7c1f2e3a', secret: 'AAAA' }),
-  },
-  {
-    path: 'pcr-policies/worker-app',
-    method: 'put',
-    fields: ['bank', 'mode', 'pcrs'],
-    base: () => ({ bank: 'sha256', pcrs: { 7: ['00'.repeat(32)] } }),
-  },
-];
-const everyField = bodies.flatMap(({ fields, ...rest }) => fields.map((field) => ({ ...rest, field })));
-const setting = (field: string, value: unknown): object =>
-  Object.fromEntries(field.split('+').map((name) => [name, value]));
-const send = (path: string, body: unknown, method: 'post' | 'put' = 'post'): Promise<HttpAnswer> =>
-  world.admin[method](`/api/v1/${path.replace(':id', machineId)}`, body);
-
-describe('naughty strings', () => {
-  it(`are at least 515`, () => {
-    expect(naughtyStrings.length).toBeGreaterThanOrEqual(515);
-  });
-
-  it.each(everyField)(
-    'in $path $field',
-    async ({ path, method, field, base }) => {
-      const reused = base(); // one machine for all, where a string makes a machine at all
-      expect(
-        await complaints(naughtyStrings, async (value) =>
-          fineOrRefused(await send(path, { ...reused, ...setting(field, value) }, method)),
-        ),
-      ).toEqual([]);
-    },
-    120_000,
-  );
-
-  it('in the names of a machine come back byte for byte, or are refused', async () => {
-    let kept = 0;
-    const found = await complaints(naughtyStrings, async (value) => {
-      const names = { hw_uuid: value, hw_serial: value, hw_product: value };
-      const answer = await world.node.post('/api/v1/self-register', { ...softwareEk(), ...names });
-      if (answer.status !== 200) return isPlain(value, 256) ? `refused: ${answer.text}` : refusal(answer);
-      kept += 1;
-      const { body, text } = await world.admin.get(`/api/v1/machines/${String(answer.body.machine_id)}`);
-      return body.hw_uuid === value && body.hw_serial === value && body.hw_product === value
-        ? undefined
-        : text;
-    });
-    expect(found).toEqual([]);
-    expect(kept).toBeGreaterThan(500);
-  }, 120_000);
-
-  it('as the reason of an act stand in the audit log, or are refused', async () => {
-    const found = await complaints(naughtyStrings, async (reason) => {
-      const id = await newMachine();
-      const answer = await world.admin.post(`/api/v1/machines/${id}/reject`, { reason });
-      if (answer.status !== 200) return isPlain(reason, 2000) ? `refused: ${answer.text}` : refusal(answer);
-      const { body } = await world.admin.get(`/api/v1/audit?machine_id=${id}`);
-      return body[0].detail === `reason=${JSON.stringify(reason)}` ? undefined : JSON.stringify(body);
-    });
-    expect(found).toEqual([]);
-  }, 120_000);
-
-  it.each([
-    'machines?status=', 'machines?role=', 'machines?page=', 'machines?per_page=', 'audit?page=', 'audit?per_page=',
-    'audit?machine_id=', 'audit?action=', 'audit?operator_cn=', 'audit?since=', 'audit?until=', 'config?mac=', 'audit?x=',
-  ])('in the query %s', async (start) => {
-    const texts = naughtyStrings.filter((text) => text.isWellFormed() && text.length < 4_000);
-    expect(await complaints(texts, async (text) => fineOrRefused(await world.admin.get(`/api/v1/${start}${encodeURIComponent(text)}`)))).toEqual([]);
-  }); // prettier-ignore
-
-  it.each([
-    '0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '2026-02-30T00:00:00Z', '2026-01-01T24:00:00Z', '2026-01-01T23:59:60Z', '-infinity', '2026-01-01T00:00:00+99:99', '2026-01-01T00:00:00.000000000001Z',
-  ])('as the moment %s', async (moment) => {
-    for (const name of ['since', 'until'])
-      expect(fineOrRefused(await world.admin.get(`/api/v1/audit?${name}=${encodeURIComponent(moment)}`))).toBeUndefined();
-  }); // prettier-ignore
-
-  it.each(['machines/*', 'machines/*/approvals', 'config/*', '*', 'machines/*/x'])(
-    'in the path %s',
-    async (path) => {
-      const texts = naughtyStrings.filter((text) => text.isWellFormed() && text.length < 4_000);
-      expect(
-        await complaints(texts, async (text) => {
-          const answer = await world.admin.get(`/api/v1/${path.replace('*', encodeURIComponent(text))}`);
-          return answer.status === 200 && text === '' ? undefined : fineOrRefused(answer);
-        }),
-      ).toEqual([]);
-    },
-  );
-
-  it.each([
-    'X-Request-Id',
-    'Accept',
-    'X-Forwarded-For',
-    'X-Forwarded-Proto',
-    'X-Client-Cert',
-    'Authorization',
-    'Content-Type',
-    'If-None-Match',
-    'X-EK-Fingerprint',
-  ])('in the header %s', async (name) => {
-    const sendable = naughtyStrings
-      .map((text) => Buffer.from(text).toString('latin1'))
-      .filter((text) => /^[\t\x20-\x7e\x80-\xff]{0,4000}$/.test(text));
-    expect(sendable.length).toBeGreaterThan(400);
-    expect(
-      await complaints(sendable, async (value) => {
-        const head = `GET /api/v1/machines/${machineId} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
-        const { status, text } = await rawHttp(port, [
-          Buffer.from(`${head}${name}: ${value}\r\n\r\n`, 'latin1'),
-        ]);
-        return status >= 400 && status < 500 ? undefined : text;
-      }),
-    ).toEqual([]);
-  });
 });
 
 describe('wrong types', () => {
