@@ -82,7 +82,7 @@ const dualControl: BenchCase = {
 };
 
 const verify = (entries: number): BenchCase => ({
-  name: `broker/audit-verify-${entries}`,
+  name: `broker/audit-verify-${entries > 100_000 ? '1m' : '10k'}`,
   run: async (world) => {
     const { url, gateway, database } = await brokerGateway(world);
     await database.db.raw(

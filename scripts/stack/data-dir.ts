@@ -60,3 +60,9 @@ export const loadAddresses = async (dataDir: string): Promise<StackAddresses | u
 
 export const storeAddresses = (dataDir: string, addresses: StackAddresses): Promise<void> =>
   writePrivate(addressesPath(dataDir), addresses);
+
+/** What this start gave the services beside the caller's own variables: `npm run sre` and the like find the stack by it. */
+export const storeServiceEnvironment = (
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> => writePrivate(join(dataDir, 'environment.json'), env);

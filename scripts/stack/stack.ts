@@ -5,7 +5,13 @@ import type { Part } from './child.js';
 import { startChild } from './child.js';
 import { portsInUse, stackConfig } from './config.js';
 import type { StackSecrets } from './data-dir.js';
-import { loadAddresses, loadSecrets, openDataDir, storeAddresses } from './data-dir.js';
+import {
+  loadAddresses,
+  loadSecrets,
+  openDataDir,
+  storeAddresses,
+  storeServiceEnvironment,
+} from './data-dir.js';
 import type { ServiceEnv } from './infrastructure.js';
 import { LOCAL_CLOUD_VARIABLE, provideCloud } from './cloud.js';
 import { provideFactory, provideIssuer, providePostgres, provideTemporal } from './infrastructure.js';
@@ -140,6 +146,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     const infrastructure = await startInfrastructure(options, dataDir, parts);
     const defaults = await localDefaults(env, dataDir, config.SVC_PORT, await loadSecrets(dataDir));
     const serviceEnv = { ...defaults, ...withoutStackNames(env), ...infrastructure };
+    await storeServiceEnvironment(dataDir, { ...defaults, ...infrastructure });
     const services = servicesOf({
       distDir,
       svcPort: config.SVC_PORT,
