@@ -5,6 +5,7 @@ import { startedEvent } from '../../api/cli/sre/history.js';
 import { bundleOfHistory, replayHistory } from '../../api/cli/sre/replay.js';
 import * as brokerWorkflows from '../../workflows/broker/index.js';
 import * as iacWorkflows from '../../workflows/iac/index.js';
+import * as vendingWorkflows from '../../workflows/vending/index.js';
 import { testBundle } from '../support/temporal.js';
 import { recordedHistories } from './histories.js';
 import { scenarios } from './scenarios/index.js';
@@ -21,7 +22,7 @@ describe('replay of recorded histories', () => {
     const names = histories.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(scenarios.map(({ name }) => name)));
     const types = new Set(histories.map(({ history }) => startedEvent(history).workflowType?.name));
-    const shipped = [...Object.keys(brokerWorkflows), ...Object.keys(iacWorkflows)];
+    const shipped = [brokerWorkflows, iacWorkflows, vendingWorkflows].flatMap(Object.keys);
     expect([...types]).toEqual(expect.arrayContaining(shipped));
   });
 

@@ -2,6 +2,8 @@ import { approvalScenarios } from './approval-window.js';
 import { iacScenarios } from './iac.js';
 import { imageScenarios } from './build-image.js';
 import type { Scenario } from './scenario.js';
+import { vendingScenarios } from './vending.js';
+import { webhookScenarios } from './webhooks.js';
 import { wipeScenarios } from './revoke-and-wipe.js';
 
 /** Every shape that is kept. Add yours here, then `npm run -s record-histories`. */
@@ -10,4 +12,6 @@ export const scenarios: readonly Scenario[] = [
   ...wipeScenarios,
   ...imageScenarios,
   ...iacScenarios,
+  ...webhookScenarios,
+  ...vendingScenarios,
 ];

@@ -5,8 +5,6 @@ import type { SreDeps } from '../context.js';
 import type { Finding } from './finding.js';
 import { fail, ok, warn } from './finding.js';
 
-/** Read by the check of the CA's files. */
-export const ENROLLMENT_CA_DIR = 'SVC_ENROLLMENT_CA_DIR';
 const STRICT_PREFIXES = ['SVC_', 'VENDING_'];
 
 /** Every group of settings by its own parser, and names that no parser knows. */
@@ -25,7 +23,7 @@ const checkGroup = (title: string, spec: SettingSpec, deps: SreDeps): Finding =>
 };
 
 const checkNames = (deps: SreDeps): readonly Finding[] => {
-  const known = new Set([...documentedSettings.flatMap(({ spec }) => Object.keys(spec)), ENROLLMENT_CA_DIR]);
+  const known = new Set(documentedSettings.flatMap(({ spec }) => Object.keys(spec)));
   const unknown = Object.keys(deps.env).filter(
     (name) =>
       STRICT_PREFIXES.some((prefix) => name.startsWith(prefix)) &&

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SreDeps } from '../context.js';
-import { ENROLLMENT_CA_DIR, settingText } from './configuration.js';
+import { settingText } from './configuration.js';
 import type { Finding } from './finding.js';
 import { fail, messageOf, ok, warn } from './finding.js';
 
@@ -13,7 +13,7 @@ const WARN_BEFORE_EXPIRY_MS = 90 * 86_400_000;
 export const checkKeys = (deps: SreDeps): readonly Finding[] => [
   checkServiceKey(deps),
   checkOperators(deps),
-  ...checkAuthority(settingText(deps, ENROLLMENT_CA_DIR) ?? DEFAULT_CA_DIR, deps.now()),
+  ...checkAuthority(settingText(deps, 'SVC_ENROLLMENT_CA_DIR') ?? DEFAULT_CA_DIR, deps.now()),
 ];
 
 const checkServiceKey = (deps: SreDeps): Finding => {
