@@ -5,6 +5,8 @@ export const workflowIds = {
   revoke: (machineId: string) => `revoke:${machineId}`,
   image: (machineId: string) => `image:${machineId}`,
   delivery: (messageId: string) => `delivery:${messageId}`,
+  /** At most one rewrap at a time. */
+  rewrap: () => 'rewrap:secrets',
   deliveryBatch: (batchId: string) => `delivery-batch:${batchId}`,
   /** The end of an IaC update's lease. */
   lease: (updateId: string) => `lease:${updateId}`,

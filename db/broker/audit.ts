@@ -92,6 +92,14 @@ export const readHead = async (
   return { size: row.size ?? 0, rootHash: row.rootHash ?? GENESIS_HASH, timestamp: row.timestamp };
 };
 
+export const countAuditByAction = async (
+  db: Knex,
+): Promise<readonly { readonly action: AuditAction; readonly total: number }[]> =>
+  (await db('audit_log').select('action').count({ total: '*' }).groupBy('action')) as unknown as {
+    action: AuditAction;
+    total: number;
+  }[];
+
 /** The whole chain in id order, in batches of one snapshot: constant memory whatever the size. */
 export async function* readChain(db: Knex): AsyncGenerator<readonly AuditEntry[]> {
   const trx = await db.transaction({ isolationLevel: 'repeatable read', readOnly: true });

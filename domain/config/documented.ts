@@ -7,12 +7,14 @@ import { logSettings } from './log.js';
 import { temporalSettings } from './temporal.js';
 import { vaultSettings } from './vault.js';
 import { vendingSettings } from './vending.js';
+import { webhookSettings } from './webhook.js';
 
 /** Every group of settings, in the order of docs/configuration.md. */
 export const documentedSettings: readonly { readonly title: string; readonly spec: SettingSpec }[] = [
   { title: 'Broker', spec: brokerSettings },
   { title: 'TPM trust and enrollment CA', spec: attestationSettings },
   { title: 'Keys', spec: vaultSettings },
+  { title: 'Webhooks', spec: webhookSettings },
   { title: 'IaC state backend', spec: iacSettings },
   { title: 'Subscription vending', spec: vendingSettings },
   { title: 'Database', spec: databaseSettings },

@@ -3,9 +3,16 @@ import { attestationSettings } from './attestation.js';
 import { brokerSettings } from './broker.js';
 import { iacSettings } from './iac.js';
 import { vaultSettings } from './vault.js';
+import { webhookSettings } from './webhook.js';
 
 /** All `SVC_` settings: the gateway and the workers parse the same set, so an unknown `SVC_` name is a typo in both. */
-export const svcSettings = { ...brokerSettings, ...attestationSettings, ...vaultSettings, ...iacSettings };
+export const svcSettings = {
+  ...brokerSettings,
+  ...attestationSettings,
+  ...vaultSettings,
+  ...webhookSettings,
+  ...iacSettings,
+};
 
 export type SvcConfig = Settings<typeof svcSettings>;
 

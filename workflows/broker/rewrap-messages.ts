@@ -1,0 +1,4 @@
+import { defineQuery } from '@temporalio/workflow';
+import type { RewrapProgress } from '../../domain/broker/rewrap.js';
+
+export const rewrapProgress = defineQuery<RewrapProgress>('rewrapProgress');
