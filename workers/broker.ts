@@ -5,6 +5,7 @@ import type { EventBus } from '../activities/broker/event-bus.js';
 import { createImageActivities } from '../activities/broker/image.js';
 import { createImageSource } from '../activities/broker/image-source.js';
 import { createVoteActivities } from '../activities/broker/votes.js';
+import { createRewrapActivities } from '../activities/broker/rewrap.js';
 import { createWipeActivities } from '../activities/broker/wipe.js';
 import type { KeyRing } from '../activities/crypto/key-ring.js';
 import type { SvcConfig } from '../domain/config/svc.js';
@@ -40,6 +41,7 @@ export const createBrokerWorker = (deps: BrokerWorkerDeps): BrokerWorker => {
       activities: {
         ...createVoteActivities(db, tokens),
         ...createWipeActivities(db),
+        ...createRewrapActivities(db, keyRing),
         ...createImageActivities({ db, tokens, imageFor: images.imageFor }),
       },
     },

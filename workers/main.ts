@@ -1,13 +1,16 @@
 import { NativeConnection, Runtime } from '@temporalio/worker';
+import { createWebhookOutbound } from '../activities/broker/webhook-outbound.js';
 import { createEventBus } from '../activities/broker/event-bus.js';
 import { createKeyRing } from '../activities/crypto/key-ring.js';
 import { environment, loadSettings } from '../api/process/environment.js';
 import { createLogger } from '../api/process/logger.js';
 import { retryUntilUp, runProcess } from '../api/process/run.js';
 import { connectTemporal, connectionOptions } from '../api/temporal/client.js';
+import { ensureRetentionSchedule } from '../api/temporal/schedules.js';
 import { ensureSearchAttributes } from '../api/temporal/search-attributes.js';
 import { connectDatabase } from '../db/connect.js';
 import { migrate } from '../db/migrate.js';
+import { systemClock } from '../domain/clock.js';
 import { databaseSettings } from '../domain/config/database.js';
 import { logSettings } from '../domain/config/log.js';
 import { svcSettings } from '../domain/config/svc.js';
@@ -17,6 +20,7 @@ import { createIacWorker } from './iac.js';
 import { runtimeLogger } from './logger.js';
 import { startRelay } from './relay.js';
 import { builtBundle, runWorkers } from './run.js';
+import { createWebhookWorker } from './webhooks.js';
 import { vendingWorkerOf } from './vending.js';
 
 const env = environment(process.env);
@@ -62,7 +66,24 @@ await runProcess(log, async ({ onStop, watch }) => {
   onStop(broker.close);
   const vending = vendingWorkerOf(env, { db, databaseUrl: settings.DATABASE_URL, client, log });
   const iac = createIacWorker({ config: settings, db, client, keyRing, workflowBundle: builtBundle('iac') });
-  const all = [broker.worker, iac.worker, ...(vending === undefined ? [] : [vending.worker])];
+  const outbound = createWebhookOutbound(settings);
+  onStop(() => outbound.close());
+  const webhooks = createWebhookWorker({
+    config: settings,
+    db,
+    client,
+    clock: systemClock,
+    keyRing,
+    outbound,
+    workflowBundle: builtBundle('broker'),
+  });
+  await ensureRetentionSchedule(client);
+  const all = [
+    broker.worker,
+    webhooks.worker,
+    iac.worker,
+    ...(vending === undefined ? [] : [vending.worker]),
+  ];
   const workers = await runWorkers(connection, namespace, settings.TEMPORAL_MAX_CACHED_WORKFLOWS, all);
   onStop(workers.shutdown);
   watch(workers.stopped);
@@ -71,6 +92,7 @@ await runProcess(log, async ({ onStop, watch }) => {
     databaseUrl: settings.DATABASE_URL,
     log,
     handlers: { ...broker.relayHandlers, ...iac.relayHandlers },
+    senders: webhooks.relaySenders,
   });
   onStop(relay.stop);
   if (vending !== undefined) onStop(vending.start());

@@ -2,9 +2,12 @@ import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type { EventBus } from '../activities/broker/event-bus.js';
+import { publishWebhookEvent } from '../activities/broker/publish-event.js';
 import type { PendingNodeEvent } from '../domain/broker/events.js';
 import { toNodeEvent } from '../domain/broker/events.js';
-import type { buildImage, revokeAndWipe } from '../workflows/broker/index.js';
+import { toWebhookEvent } from '../domain/broker/machine-webhooks.js';
+import type { WebhookEvent, WebhookEventType } from '../domain/broker/webhook.js';
+import type { buildImage, revokeAndWipe, rewrapSecrets } from '../workflows/broker/index.js';
 import { wipeCompleted, wipeTold } from '../workflows/broker/messages.js';
 import { workflowIds } from '../workflows/ids.js';
 import { queues } from '../workflows/queues.js';
@@ -35,11 +38,18 @@ export const brokerRelayHandlers = (deps: BrokerRelayDeps): Readonly<Record<stri
   const { client, bus } = deps;
   const revocation = (machineId: string) => client.workflow.getHandle(workflowIds.revoke(machineId));
   return {
-    event: async ({ key, payload, createdAt }) => {
+    event: async ({ key, payload, createdAt }, trx) => {
       const pending = payload as unknown as PendingNodeEvent;
       const hash = pending.tokenSha256;
+      const told = toWebhookEvent(pending);
+      if (told !== undefined) await publishWebhookEvent(trx, told, { now: new Date(createdAt) });
       const configUrl = typeof hash === 'string' ? await deps.configUrl(key, hash) : null;
       bus.emit(toNodeEvent(pending, new Date(createdAt).toISOString(), configUrl));
+    },
+    'machine-event': async ({ key, payload, createdAt }, trx) => {
+      const { event, data } = payload as { event: WebhookEventType; data: WebhookEvent['data'] };
+      const told = { eventType: event, machineId: key, data };
+      await publishWebhookEvent(trx, told, { now: new Date(createdAt) });
     },
     'build-image': async ({ key }) => {
       await client.workflow
@@ -58,6 +68,14 @@ export const brokerRelayHandlers = (deps: BrokerRelayDeps): Readonly<Record<stri
           taskQueue: queues.broker,
           args: [{ machineId: key, deadlineSeconds: deps.wipeDeadlineSeconds }],
           typedSearchAttributes: aboutMachine(key),
+        })
+        .then(() => undefined, joinRunning);
+    },
+    'rewrap-secrets': async () => {
+      await client.workflow
+        .start<typeof rewrapSecrets>('rewrapSecrets', {
+          workflowId: workflowIds.rewrap(),
+          taskQueue: queues.broker,
         })
         .then(() => undefined, joinRunning);
     },

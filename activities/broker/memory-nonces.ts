@@ -108,6 +108,10 @@ export const createMemoryNonces = (options: { capacity: number; clock: Clock }):
   return {
     issue: async (source) => Promise.resolve(issue(source)),
     redeem: async (nonceId) => Promise.resolve(redeem(nonceId)),
+    outstanding: () => {
+      sweep(elapsed());
+      return Promise.resolve(outstanding);
+    },
   };
 };
 

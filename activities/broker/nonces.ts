@@ -11,6 +11,8 @@ export interface NonceStore {
   issue(source: string | undefined): Promise<IssuedNonce>;
   /** The bytes, once. Throws `conflict` (used), `gone` (expired) or `invalid` (unknown). */
   redeem(nonceId: string): Promise<Buffer>;
+  /** Nonces that could be redeemed now. */
+  outstanding(): Promise<number>;
 }
 
 /** A source's nonces lapse one by one, spread over the lifetime: it need not wait for all of it. */

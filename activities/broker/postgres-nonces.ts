@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { issueNonce, redeemNonce } from '../../db/broker/nonces.js';
+import { countOutstanding, issueNonce, redeemNonce } from '../../db/broker/nonces.js';
 import { refusedNonce, shareOfOneSource, tooManyNonces } from '../../domain/broker/nonce.js';
 import { drawNonce, nonceIdOf, SOURCE_RETRY_SECONDS } from './nonces.js';
 import type { NonceStore } from './nonces.js';
@@ -28,5 +28,6 @@ export const createPostgresNonces = (options: { db: Knex; capacity: number }): N
       if (redeemed.verdict !== 'redeemed') throw refusedNonce(redeemed.verdict);
       return redeemed.value;
     },
+    outstanding: () => countOutstanding(db),
   };
 };

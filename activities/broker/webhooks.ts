@@ -38,7 +38,9 @@ export interface WebhookInput {
 }
 
 /** Absent fields stay as they are; an empty secret removes the signing secret at once. */
-export type WebhookPatch = Partial<WebhookInput> & { readonly enabled?: boolean | undefined };
+export type WebhookPatch = { readonly [K in keyof WebhookInput]?: WebhookInput[K] | undefined } & {
+  readonly enabled?: boolean | undefined;
+};
 
 export interface Webhooks {
   readonly create: (actor: Actor, input: WebhookInput) => Promise<WebhookRecord>;

@@ -3,6 +3,7 @@ import { createAttest } from '../../activities/broker/attest.js';
 import { createConfigByMac, createConfigByToken } from '../../activities/broker/deliver-config.js';
 import type { DeliverConfigDeps } from '../../activities/broker/deliver-config.js';
 import { createPendingQuota } from '../../activities/broker/pending-quota.js';
+import type { Registered } from '../../activities/broker/register.js';
 import { createRegister, createSelfRegister } from '../../activities/broker/register.js';
 import type { RequestState } from '../http/state.js';
 import type { BrokerParts } from './parts.js';
@@ -10,9 +11,11 @@ import { attestRoutes } from './routes/attest.js';
 import { configRoutes } from './routes/config.js';
 import { registrationRoutes } from './routes/registration.js';
 
+const registeredAs = ({ machine }: Registered): string => machine.status;
+
 /** What nodes and agents call without a login. */
 export const publicRouters = (parts: BrokerParts): readonly Router<RequestState>[] => {
-  const { config, db, nonces, readEk, tokens } = parts;
+  const { config, db, metrics, nonces, readEk, tokens } = parts;
   const admitPending = createPendingQuota(db, config.SVC_PENDING_LIMIT, parts.clock);
   const registration = {
     db,
@@ -32,20 +35,26 @@ export const publicRouters = (parts: BrokerParts): readonly Router<RequestState>
   };
   return [
     registrationRoutes(
-      { register: createRegister(registration), selfRegister: createSelfRegister(registration) },
+      {
+        register: metrics.countRegistrations(createRegister(registration), registeredAs),
+        selfRegister: metrics.countRegistrations(createSelfRegister(registration), registeredAs),
+      },
       config.SVC_REGISTER_TOKEN,
     ),
     attestRoutes({
       issueNonce: (source) => nonces.issue(source),
-      attest: createAttest({
-        db,
-        readEk,
-        tokens,
-        admitPending,
-        redeemNonce: (nonceId) => nonces.redeem(nonceId),
-        requireNonce: config.SVC_REQUIRE_NONCE,
-        judgeEvidence: parts.judgeEvidence,
-      }),
+      attest: metrics.countAttestations(
+        createAttest({
+          db,
+          readEk,
+          tokens,
+          admitPending,
+          redeemNonce: (nonceId) => nonces.redeem(nonceId),
+          requireNonce: config.SVC_REQUIRE_NONCE,
+          judgeEvidence: parts.judgeEvidence,
+        }),
+        ({ action, machine }) => ({ action, status: machine.status }),
+      ),
     }),
     configRoutes({ configByToken: createConfigByToken(delivery), configByMac: createConfigByMac(delivery) }),
   ];

@@ -1,17 +1,18 @@
 import type Router from '@koa/router';
 import { logAct } from '../../activities/broker/act-log.js';
 import type { AttestationKey } from '../../activities/crypto/ak.js';
+import { parseAttestationKey } from '../../activities/crypto/ak.js';
 import { createProveMachine } from '../../activities/broker/machine-proof.js';
 import { createMachineSecrets } from '../../activities/broker/machine-secrets.js';
 import { createSealForMachine } from '../../activities/broker/secret-envelope.js';
 import { createSecretGrants } from '../../activities/broker/secret-grants.js';
 import { createSharedSecrets, requireSharedSecret } from '../../activities/broker/shared-secrets.js';
+import { findAk } from '../../db/broker/attestation-keys.js';
 import { countForRewrap } from '../../db/broker/rewrap.js';
 import { listSharedSecrets } from '../../db/broker/shared-secrets.js';
 import { addToOutbox } from '../../db/outbox.js';
 import type { RequestState } from '../http/state.js';
 import { readRewrapProgress } from '../temporal/rewrap.js';
-import type { BrokerMetrics } from './metrics.js';
 import type { BrokerParts } from './parts.js';
 import type { ExtensionInfo } from './routes/extensions.js';
 import { machineSecretReadRoutes, machineSecretRoutes } from './routes/machine-secrets.js';
@@ -23,13 +24,10 @@ export const vaultExtension: ExtensionInfo = {
   description: 'Secrets of machines, sealed to their TPM, and shared secrets with grants',
 };
 
-interface VaultDeps extends Pick<
+type VaultDeps = Pick<
   BrokerParts,
-  'config' | 'db' | 'clock' | 'keyRing' | 'nonces' | 'operator' | 'temporal'
-> {
-  readonly metrics: Pick<BrokerMetrics, 'countSecrets'>;
-  readonly attestationKeyOf: (machineId: string) => Promise<AttestationKey | undefined>;
-}
+  'config' | 'db' | 'clock' | 'keyRing' | 'nonces' | 'operator' | 'temporal' | 'metrics'
+>;
 
 export interface VaultRouters {
   readonly operator: readonly Router<RequestState>[];
@@ -39,15 +37,19 @@ export interface VaultRouters {
 /** The secret vault: what operators and what machines call. */
 export const vaultRouters = (deps: VaultDeps): VaultRouters => {
   const { config, db, clock, keyRing: keys, nonces, metrics } = deps;
+  const attestationKeyOf = async (machineId: string): Promise<AttestationKey | undefined> => {
+    const ak = await findAk(db, machineId);
+    return ak === undefined ? undefined : parseAttestationKey(ak.akPublic);
+  };
   const useCases = {
     db,
     clock,
     keys,
-    sealFor: createSealForMachine(db, deps.attestationKeyOf),
+    sealFor: createSealForMachine(db, attestationKeyOf),
     prove: createProveMachine({
       db,
       redeemNonce: (nonceId) => nonces.redeem(nonceId),
-      attestationKeyOf: deps.attestationKeyOf,
+      attestationKeyOf,
       highAssurance: config.SVC_HIGH_ASSURANCE,
     }),
   };

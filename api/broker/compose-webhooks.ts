@@ -1,10 +1,8 @@
 import type Router from '@koa/router';
-import { createOutbound } from '../../activities/adapters/http.js';
 import type { Outbound } from '../../activities/adapters/http.js';
 import { createWebhooks, webhookNotFound } from '../../activities/broker/webhooks.js';
 import { findDelivery, listDeliveries } from '../../db/broker/deliveries.js';
 import { findWebhook, listWebhooks } from '../../db/broker/webhooks.js';
-import type { WebhookConfig } from '../../domain/config/webhook.js';
 import type { RequestState } from '../http/state.js';
 import type { BrokerParts } from './parts.js';
 import type { ExtensionInfo } from './routes/extensions.js';
@@ -15,15 +13,6 @@ export const webhookExtension: ExtensionInfo = {
   version: '1.0.0',
   description: 'Signed event deliveries with retries',
 };
-
-/** Where webhooks may go. */
-export const webhookOutbound = (config: WebhookConfig): Outbound =>
-  createOutbound({
-    policy: {
-      allowHttp: config.SVC_WEBHOOK_ALLOW_HTTP,
-      allowedCidrs: config.SVC_WEBHOOK_ALLOWED_CIDRS,
-    },
-  });
 
 export const webhookRouter = (
   {

@@ -6,6 +6,7 @@ import { readTotals } from '../../db/broker/metric-totals.js';
 import { outboxLag } from '../../db/outbox.js';
 import { machineStatuses } from '../../domain/broker/machine.js';
 import { AppError } from '../../domain/errors.js';
+import type { ExtensionInfo } from './routes/extensions.js';
 
 /**
  * The seven metrics of the specification, and what a gateway knows of itself. What happens in several processes
@@ -32,6 +33,12 @@ export interface BrokerMetrics {
   /** Wraps every function of a set of use cases; the operation is `<kind>_<function>`. */
   readonly countSecrets: <T extends object>(kind: string, useCases: T) => T;
 }
+
+export const metricsExtension: ExtensionInfo = {
+  name: 'metrics',
+  version: '1.0.0',
+  description: 'Prometheus metrics',
+};
 
 interface MetricsDeps {
   readonly db: Knex;

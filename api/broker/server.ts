@@ -18,6 +18,7 @@ import type { NonceStore } from '../../activities/broker/nonces.js';
 import { createPostgresNonces } from '../../activities/broker/postgres-nonces.js';
 import { createRoleConfigs } from '../../activities/broker/role-configs.js';
 import type { Authority } from '../../activities/crypto/authority.js';
+import { createWebhookOutbound } from '../../activities/broker/webhook-outbound.js';
 import type { KeyRing } from '../../activities/crypto/key-ring.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import { pendingConfig } from '../../domain/broker/node-config.js';
@@ -39,9 +40,13 @@ import { iacExtension } from '../iac/extension.js';
 import { createIacServer } from '../iac/server.js';
 import { attestationNodeRouters, attestationOperatorRouters } from './compose-attestation.js';
 import { operatorRouters } from './compose-operator.js';
+import { vaultExtension, vaultRouters } from './compose-vault.js';
+import { webhookExtension, webhookRouter } from './compose-webhooks.js';
+import { createBrokerMetrics, metricsExtension } from './metrics.js';
 import { publicRouters } from './compose-public.js';
 import type { BrokerParts } from './parts.js';
 import { healthRoutes } from './routes/health.js';
+import { metricsRoutes } from './routes/metrics.js';
 
 /** What a gateway stands on. */
 export interface GatewayDeps {
@@ -67,13 +72,21 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
   const issuer = createOutbound({ policy: { trustedOrigins: issuerOrigins(config) } });
   const parts = createParts(deps, images.imageFor, issuer);
   const body = jsonBody();
+  const outbound = createWebhookOutbound(config);
+  const vault = vaultRouters(parts);
   const operators = new Router<RequestState>({ prefix: '/api/v1' });
   operators.use(body);
-  for (const router of [...operatorRouters(parts), ...attestationOperatorRouters(parts)])
+  for (const router of [
+    ...operatorRouters(parts),
+    ...attestationOperatorRouters(parts),
+    ...vault.operator,
+    webhookRouter(parts, outbound),
+  ])
     operators.use(router.routes());
   const nodes = new Router<RequestState>({ prefix: '/api/v1' });
   nodes.use(rateLimit({ perMinute: config.SVC_RATE_LIMIT_PER_MINUTE }), body);
-  for (const router of [...publicRouters(parts), ...attestationNodeRouters(parts)]) nodes.use(router.routes());
+  for (const router of [...publicRouters(parts), ...attestationNodeRouters(parts), ...vault.node])
+    nodes.use(router.routes());
   const iac = createIacServer({
     config,
     db: deps.db,
@@ -83,9 +96,11 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
   const app = createApp({
     log,
     trustedProxies: config.SVC_TRUSTED_PROXIES,
+    observe: parts.metrics.observeRequest,
     middleware: [
       ...(config.SVC_HIGH_ASSURANCE ? [requireHttps] : []),
       healthRoutes(brokerReadiness(deps)).routes(),
+      metricsRoutes(parts.metrics.registry).routes(),
       ...(iac === undefined ? [] : [iac]),
       nodes.routes(),
       operators.routes(),
@@ -98,6 +113,7 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
     close: async () => {
       await images.close();
       await issuer.close();
+      await outbound.close();
     },
   };
 };
@@ -110,13 +126,15 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
     dir: config.SVC_CONFIG_CACHE_DIR,
     installerImage: config.SVC_INSTALLER_IMAGE,
   });
+  const nonces = createNonces(config, db, clock);
   return {
     ...deps,
     clock,
     imageFor,
     checkOwnCertificate,
     tokens: createConfigTokens(deps.keyRing, config.SVC_SERVICE_URL),
-    nonces: createNonces(config, db, clock),
+    nonces,
+    metrics: createBrokerMetrics({ db, activeSessions: () => nonces.outstanding() }),
     operator: requireOperator(
       createBrokerOperatorAuth(config, {
         outbound: issuer,
@@ -137,7 +155,12 @@ const createParts = (deps: GatewayDeps, imageFor: BrokerParts['imageFor'], issue
         ...(files === undefined ? {} : { files }),
       }),
     pendingConfig: pendingConfig(config.SVC_SERVICE_URL),
-    extensions: config.SVC_IAC_ENABLED ? [iacExtension] : [],
+    extensions: [
+      metricsExtension,
+      vaultExtension,
+      webhookExtension,
+      ...(config.SVC_IAC_ENABLED ? [iacExtension] : []),
+    ],
   };
 };
 

@@ -42,3 +42,12 @@ export const redeemNonce = async (db: Knex, nonceId: string): Promise<Redeemed> 
   if (row === undefined) throw new Error('redeem_nonce gave no row');
   return row;
 };
+
+/** Nonces that could be redeemed now. */
+export const countOutstanding = async (db: Knex): Promise<number> => {
+  const rows = (await db('nonces')
+    .whereNull('used_at')
+    .where('expires_at', '>', db.fn.now())
+    .count({ total: '*' })) as unknown as { total: number }[];
+  return rows[0]?.total ?? 0;
+};

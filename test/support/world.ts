@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Client, Connection } from '@temporalio/client';
 import type { Knex } from 'knex';
+import { createWebhookOutbound } from '../../activities/broker/webhook-outbound.js';
 import { createEventBus } from '../../activities/broker/event-bus.js';
 import { loadEnrollmentAuthority } from '../../activities/broker/enrollment-authority.js';
 import { createKeyRing } from '../../activities/crypto/key-ring.js';
@@ -13,10 +14,12 @@ import { serve } from '../../api/http/serve.js';
 import type { RunningServer } from '../../api/http/serve.js';
 import { createLogger } from '../../api/process/logger.js';
 import { connectDatabase } from '../../db/connect.js';
+import { systemClock } from '../../domain/clock.js';
 import { parseSettings } from '../../domain/config/env.js';
 import { svcSettings } from '../../domain/config/svc.js';
 import type { SvcConfig } from '../../domain/config/svc.js';
 import { createBrokerWorker } from '../../workers/broker.js';
+import { createWebhookWorker } from '../../workers/webhooks.js';
 import { startRelay } from '../../workers/relay.js';
 import { runWorkers } from '../../workers/run.js';
 import type { HttpClient } from './http.js';
@@ -92,14 +95,23 @@ export const brokerWorld = async (options: WorldOptions = {}): Promise<BrokerWor
       ...{ config, db: database.db, client, bus, keyRing },
       workflowBundle: testBundle('broker'),
     });
-    const workers = await runWorkers(temporal.nativeConnection, 'default', 100, [broker.worker]);
+    const outbound = createWebhookOutbound(config);
+    const webhooks = createWebhookWorker({
+      ...{ config, db: database.db, client, keyRing, outbound, clock: systemClock },
+      workflowBundle: testBundle('broker'),
+    });
+    const workers = await runWorkers(temporal.nativeConnection, 'default', 100, [
+      broker.worker,
+      webhooks.worker,
+    ]);
     const relay = startRelay({
       db: database.db,
       databaseUrl: database.url,
       log,
       handlers: broker.relayHandlers,
+      senders: webhooks.relaySenders,
     });
-    stops.push(broker.close, workers.shutdown, relay.stop, bus.close);
+    stops.push(broker.close, () => outbound.close(), workers.shutdown, relay.stop, bus.close);
   }
 
   const servers: RunningServer[] = [];
