@@ -20,7 +20,7 @@ import type { KeyRing } from '../crypto/key-ring.js';
 import { logAct } from './act-log.js';
 import { requireMachine } from './acts.js';
 import type { MachineClaim, ProveMachine } from './machine-proof.js';
-import { publishWebhookEvent } from './publish-event.js';
+import { publishWebhookEvent, toPublish } from './publish-event.js';
 import type { SealForMachine } from './secret-envelope.js';
 import { machineSecretPlace } from './secret-sealing.js';
 import { secretAccessed, secretChanged } from './secret-facts.js';
@@ -145,20 +145,14 @@ export const createMachineSecrets = (deps: MachineSecretDeps): MachineSecrets =>
       const machine = await deps.prove(claim, { inPlaintext: false });
       if (machine.machineId !== machineId)
         throw new AppError('forbidden', 'this machine may not read secrets');
-      return db.transaction(async (trx) => {
-        const found = await readMachineSecret(trx, { machineId, name, sourceAddress });
-        if (found === undefined) throw secretNotFound();
-        const { secretId, sealed } = found;
-        const { scope, aad } = machineSecretPlace({
-          secretId,
-          machineId,
-          name,
-          ekFingerprint: machine.ekFingerprint,
-        });
-        const envelope = await deps.sealFor(machineId, format, keys.open(scope, aad, sealed));
-        await publishWebhookEvent(trx, secretAccessed(machineId, name), { now: clock.now() });
-        return { secretId, name, envelope };
-      });
+      const event = toPublish(secretAccessed(machineId, name), { now: clock.now() });
+      const found = await readMachineSecret(db, { machineId, name, sourceAddress, event });
+      if (found === undefined) throw secretNotFound();
+      const { secretId, sealed } = found;
+      const { ekFingerprint } = machine;
+      const { scope, aad } = machineSecretPlace({ secretId, machineId, name, ekFingerprint });
+      const envelope = await deps.sealFor(machineId, format, keys.open(scope, aad, sealed));
+      return { secretId, name, envelope };
     },
   };
 };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
+import type { EventToPublish } from '../../db/broker/webhook-messages.js';
 import { publishEvent } from '../../db/broker/webhook-messages.js';
 import type { WebhookEvent } from '../../domain/broker/webhook.js';
 import { webhookBody } from '../../domain/broker/webhook.js';
@@ -12,6 +13,17 @@ interface PublishOptions {
   readonly webhookId?: string;
 }
 
+/** The event as it is stored and sent. */
+export const toPublish = (
+  event: WebhookEvent,
+  { now, eventId = randomUUID(), webhookId }: PublishOptions,
+): EventToPublish => ({
+  eventId,
+  eventType: event.eventType,
+  payload: webhookBody(event, now.toISOString()),
+  ...(webhookId === undefined ? {} : { webhookId }),
+});
+
 /**
  * Hands an event to the webhooks in the caller's transaction: what is committed is delivered at least once, what is
  * rolled back never. Returns the ids of the messages, one an endpoint.
@@ -19,11 +31,5 @@ interface PublishOptions {
 export const publishWebhookEvent = (
   trx: Knex,
   event: WebhookEvent,
-  { now, eventId = randomUUID(), webhookId }: PublishOptions,
-): Promise<readonly string[]> =>
-  publishEvent(trx, {
-    eventId,
-    eventType: event.eventType,
-    payload: webhookBody(event, now.toISOString()),
-    ...(webhookId === undefined ? {} : { webhookId }),
-  });
+  options: PublishOptions,
+): Promise<readonly string[]> => publishEvent(trx, toPublish(event, options));

@@ -17,7 +17,7 @@ import { AppError } from '../../domain/errors.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { logAct } from './act-log.js';
 import type { MachineClaim, ProveMachine } from './machine-proof.js';
-import { publishWebhookEvent } from './publish-event.js';
+import { publishWebhookEvent, toPublish } from './publish-event.js';
 import type { SealForMachine } from './secret-envelope.js';
 import { secretAccessed, secretChanged } from './secret-facts.js';
 import { sharedSecretPlace } from './secret-sealing.js';
@@ -128,19 +128,17 @@ export const createSharedSecrets = (deps: SharedSecretDeps): SharedSecrets => {
       }),
     read: async (claim, name, delivery, sourceAddress) => {
       const { machineId } = await deps.prove(claim, { inPlaintext: !delivery.encrypted });
-      return db.transaction(async (trx) => {
-        const found = await readSharedSecret(trx, { machineId, name, sourceAddress });
-        if (found.kind === 'unknown') throw sharedSecretNotFound();
-        if (found.kind === 'not-granted')
-          throw new AppError('forbidden', 'this machine has no access to this secret');
-        const { scope, aad } = sharedSecretPlace(found.sharedSecretId, name);
-        const value = keys.open(scope, aad, found.sealed);
-        await publishWebhookEvent(trx, secretAccessed(machineId, name), { now: clock.now() });
-        const { accessedAt } = found;
-        if (!delivery.encrypted) return { kind: 'plain', name, accessedAt, value: value.toString('utf8') };
-        const envelope = await deps.sealFor(machineId, delivery.format, value);
-        return { kind: 'envelope', name, accessedAt, machineId, envelope };
-      });
+      const event = toPublish(secretAccessed(machineId, name), { now: clock.now() });
+      const found = await readSharedSecret(db, { machineId, name, sourceAddress, event });
+      if (found.kind === 'unknown') throw sharedSecretNotFound();
+      if (found.kind === 'not-granted')
+        throw new AppError('forbidden', 'this machine has no access to this secret');
+      const { scope, aad } = sharedSecretPlace(found.sharedSecretId, name);
+      const value = keys.open(scope, aad, found.sealed);
+      const { accessedAt } = found;
+      if (!delivery.encrypted) return { kind: 'plain', name, accessedAt, value: value.toString('utf8') };
+      const envelope = await deps.sealFor(machineId, delivery.format, value);
+      return { kind: 'envelope', name, accessedAt, machineId, envelope };
     },
   };
 };

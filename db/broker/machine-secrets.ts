@@ -2,6 +2,8 @@ import type { Knex } from 'knex';
 import { prepared } from '../connect.js';
 import type { SealedRow, SealedValue } from './sealed.js';
 import { fromSealedRow, sealedColumns, toSealedRow } from './sealed.js';
+import type { EventToPublish } from './webhook-messages.js';
+import { publishBindings, publishSql } from './webhook-messages.js';
 
 /** A machine's secret without its value. Times are ISO 8601 UTC. */
 export interface MachineSecretRecord {
@@ -100,10 +102,18 @@ export const deleteMachineSecret = async (
   return rows[0] as MachineSecretRecord | undefined;
 };
 
-/** Reads a value for its machine, counts the access and logs it in one statement; undefined when there is none. */
+/** One read of a value, and the event that it causes. */
+export interface SecretRead {
+  readonly machineId: string;
+  readonly name: string;
+  readonly sourceAddress: string | null;
+  readonly event: EventToPublish;
+}
+
+/** Reads a value for its machine, counts the access, logs and tells it in one statement; undefined when there is none. */
 export const readMachineSecret = async (
   db: Knex,
-  read: { readonly machineId: string; readonly name: string; readonly sourceAddress: string | null },
+  read: SecretRead,
 ): Promise<{ readonly secretId: string; readonly sealed: SealedValue } | undefined> => {
   const [row] = await prepared<SealedRow & { secretId: string }>(
     db,
@@ -116,8 +126,9 @@ export const readMachineSecret = async (
        insert into secret_access_log (kind, action, secret_id, machine_id, actor, source_address)
        select 'machine', 'read', secret_id, machine_id, machine_id::text, ? from read
      )
-     select secret_id as "secretId", ${sealedColumns.join(', ')} from read`,
-    [read.machineId, read.name, read.sourceAddress] as Knex.RawBinding[],
+     select secret_id as "secretId", ${sealedColumns.join(', ')},
+       (select count(*) from ${publishSql}) as told from read`,
+    [...[read.machineId, read.name, read.sourceAddress], ...publishBindings(read.event)] as Knex.RawBinding[],
   );
   return row === undefined ? undefined : { secretId: row.secretId, sealed: fromSealedRow(row) };
 };

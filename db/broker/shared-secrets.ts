@@ -2,6 +2,8 @@ import type { Knex } from 'knex';
 import { prepared } from '../connect.js';
 import type { SealedRow, SealedValue } from './sealed.js';
 import { fromSealedRow, sealedColumns, toSealedRow } from './sealed.js';
+import type { SecretRead } from './machine-secrets.js';
+import { publishBindings, publishSql } from './webhook-messages.js';
 
 /** A shared secret without its value. Times are ISO 8601 UTC. */
 export interface SharedSecretRecord {
@@ -111,11 +113,8 @@ export type SharedRead =
       readonly accessedAt: string;
     };
 
-/** Reads a value for a machine that holds a grant, counts the access on both and logs it, in one statement. */
-export const readSharedSecret = async (
-  db: Knex,
-  read: { readonly machineId: string; readonly name: string; readonly sourceAddress: string | null },
-): Promise<SharedRead> => {
+/** Reads a value for a machine that holds a grant, counts the access on both, logs and tells it, in one statement. */
+export const readSharedSecret = async (db: Knex, read: SecretRead): Promise<SharedRead> => {
   const [row] = await prepared<
     SealedRow & { known: boolean; sharedSecretId: string | null; accessedAt: string }
   >(
@@ -137,9 +136,13 @@ export const readSharedSecret = async (
      )
      select exists (select 1 from shared_secrets
                     where name = ? and (expires_at is null or expires_at > now())) as known,
+       case when r.shared_secret_id is not null then (select count(*) from ${publishSql}) end as told,
        r.shared_secret_id as "sharedSecretId", now() as "accessedAt", ${sealedColumns.map((c) => `r.${c}`).join(', ')}
      from (select 1) one left join read r on true`,
-    [read.machineId, read.name, read.sourceAddress, read.name] as Knex.RawBinding[],
+    [
+      ...[read.machineId, read.name, read.sourceAddress, read.name],
+      ...publishBindings(read.event),
+    ] as Knex.RawBinding[],
   );
   if (row === undefined || !row.known) return { kind: 'unknown' };
   if (row.sharedSecretId === null) return { kind: 'not-granted' };

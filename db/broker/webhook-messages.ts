@@ -13,6 +13,15 @@ export interface EventToPublish {
   readonly webhookId?: string;
 }
 
+/** SQL that publishes an event; bindings by `publishBindings`. */
+export const publishSql = 'publish_webhook_event(?, ?, ?, ?)';
+export const publishBindings = (event: EventToPublish): (string | null)[] => [
+  event.eventId,
+  event.eventType,
+  event.payload,
+  event.webhookId ?? null,
+];
+
 /**
  * Fans an event out in the caller's transaction: one message and one outbox row an enabled subscriber. Nothing is
  * stored when nobody listens, or when the event was published before. Returns the ids of the messages.
@@ -21,23 +30,8 @@ export const publishEvent = async (trx: Knex, event: EventToPublish): Promise<re
   const rows = await prepared<{ messageId: string }>(
     trx,
     'publish-webhook-event',
-    `with hooks as (
-       select webhook_id from webhooks
-       where enabled and (webhook_id = ?::uuid or (?::uuid is null and ? = any(string_to_array(events, ','))))
-     ), event as (
-       insert into webhook_events (event_id, event_type, payload)
-       select ?, ?, ? where exists (select 1 from hooks)
-       on conflict do nothing returning event_id
-     ), messages as (
-       insert into webhook_messages (event_id, webhook_id) select event_id, webhook_id from event, hooks
-       returning message_id
-     )
-     insert into outbox (topic, key, payload)
-     select ?, message_id, '{"firstAttempt": 1}' from messages returning key as "messageId"`,
-    [
-      ...[event.webhookId ?? null, event.webhookId ?? null, event.eventType],
-      ...[event.eventId, event.eventType, event.payload, DELIVERY_TOPIC],
-    ] as Knex.RawBinding[],
+    `select message_id as "messageId" from ${publishSql} as message_id`,
+    publishBindings(event) as Knex.RawBinding[],
   );
   return rows.map(({ messageId }) => messageId);
 };

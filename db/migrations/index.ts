@@ -14,6 +14,7 @@ import * as secretAccessLog from './052-secret-access-log.js';
 import * as webhooks from './053-webhooks.js';
 import * as webhookDeliveries from './054-webhook-deliveries.js';
 import * as metricTotals from './055-metric-totals.js';
+import * as publishWebhookEvent from './056-publish-webhook-event.js';
 import * as attestationKeys from './080-attestation-keys.js';
 import * as pcrPolicies from './081-pcr-policies.js';
 import * as certificates from './082-certificates.js';
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   { name: '053-webhooks', up: webhooks.up },
   { name: '054-webhook-deliveries', up: webhookDeliveries.up },
   { name: '055-metric-totals', up: metricTotals.up },
+  { name: '056-publish-webhook-event', up: publishWebhookEvent.up },
   { name: '080-attestation-keys', up: attestationKeys.up },
   { name: '081-pcr-policies', up: pcrPolicies.up },
   { name: '082-certificates', up: certificates.up },

@@ -216,7 +216,7 @@ describe('the secret vault', () => {
       expect([...values.values()].reduce((a, b) => a + b, 0)).toBe(10_000);
       expect(values.size).toBeGreaterThan(5);
       expect((await world.admin.get(`/api/v1/shared-secrets/${id}`)).body.access_count).toBe(10_000);
-    }, 180_000);
+    }, 600_000);
 
     it('end with the grant, whatever reads are under way', async () => {
       const node = await attestedNode(world);
