@@ -1,4 +1,6 @@
 import type Router from '@koa/router';
+import { createActs } from '../../activities/broker/acts.js';
+import { createAttestationKeyOf } from '../../activities/broker/ak-cache.js';
 import { createAkActivation } from '../../activities/broker/ak-activate.js';
 import { createEnroll } from '../../activities/broker/enroll.js';
 import { createImportMachine } from '../../activities/broker/import-machine.js';
@@ -6,13 +8,14 @@ import type { IssueDeps } from '../../activities/broker/issue-certificate.js';
 import { createOfflineBundle } from '../../activities/broker/offline-bundle.js';
 import { createIssueOperatorCertificate } from '../../activities/broker/operator-certificates.js';
 import { createPcrPolicies } from '../../activities/broker/pcr-policies.js';
+import { createReportWipe } from '../../activities/broker/report-wipe.js';
 import { createRequestCert } from '../../activities/broker/request-cert.js';
 import { createRevocationList } from '../../activities/broker/revocation-list.js';
 import { readCsr } from '../../activities/crypto/csr.js';
 import { toPem } from '../../activities/crypto/pem.js';
 import type { RequestState } from '../http/state.js';
 import type { BrokerParts } from './parts.js';
-import { akActivateRoutes, pcrPolicyRoutes } from './routes/attestation.js';
+import { akActivateRoutes, pcrPolicyRoutes, wipeReportRoutes } from './routes/attestation.js';
 import { pkiNodeRoutes, pkiOperatorRoutes } from './routes/pki.js';
 
 const issuing = ({ config, db, authority, clock }: BrokerParts): IssueDeps => ({
@@ -28,6 +31,12 @@ export const attestationNodeRouters = (parts: BrokerParts): readonly Router<Requ
   const redeemNonce = (nonceId: string) => nonces.redeem(nonceId);
   return [
     akActivateRoutes(createAkActivation(db)),
+    wipeReportRoutes(
+      createReportWipe({
+        ...{ redeemNonce, attestationKeyOf: createAttestationKeyOf(db) },
+        completeWipe: createActs(db, parts.tokens).completeWipe,
+      }),
+    ),
     pkiNodeRoutes({
       enroll: createEnroll({
         ...{ db, redeemNonce, checkCertificate: parts.checkOwnCertificate },

@@ -30,7 +30,8 @@ export const jsonBody = ({ limitBytes = MEBIBYTE, notJson = 'invalid' }: BodyOpt
       ctx.set('Connection', 'close');
       throw tooLarge(limitBytes);
     }
-    if (!hasBody(ctx.req.headers)) {
+    const isRead = ctx.req.readableEnded;
+    if (isRead || !hasBody(ctx.req.headers)) {
       await next();
       return;
     }

@@ -36,4 +36,9 @@ export const PcrPolicyRequest = z.object({
   mode: z.enum(['enforce', 'warn']).default('enforce'),
 });
 
+/** A node's own report; anything else is an operator's. */
+export const WipeProof = z
+  .object({ nonce_id: z.string().min(1).max(128), nonce_signature: base64 })
+  .transform((body) => ({ nonceId: body.nonce_id, nonceSignature: body.nonce_signature }));
+
 export const roleInPath = role;
