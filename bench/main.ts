@@ -13,11 +13,19 @@ const chosen = cases.filter(
 const loadAtStart = loadLine();
 console.error(loadAtStart);
 const { world, close } = await openWorld();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void close().finally(() => process.exit(1)));
+}
 const measurements: Measurement[] = [];
 try {
   for (const { name, run } of chosen) {
     console.error(`${name} ...`);
-    measurements.push(...(await run(world)));
+    try {
+      measurements.push(...(await run(world)));
+    } catch (error) {
+      console.error(error);
+      process.exitCode = 1;
+    }
   }
 } finally {
   await close();
