@@ -36,8 +36,8 @@ const freePorts = async (names: readonly string[]): Promise<Record<string, strin
 export const startStack = async (settings: Readonly<Record<string, string>> = {}): Promise<RunningStack> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'keystead-stack-'));
   const ports = await freePorts(['SVC_PORT', 'VENDING_PORT', 'TEMPORAL_UI_PORT', 'TEMPORAL_PORT', 'PGPORT']);
-  const { DATABASE_URL: _url, TEMPORAL_ADDRESS: _address, ...inherited } = process.env;
-  const env = { ...inherited, ...ports, ...settings, STACK_DATA_DIR: dataDir };
+  const embedded = { DATABASE_URL: '', TEMPORAL_ADDRESS: '' };
+  const env = { ...process.env, ...embedded, ...ports, ...settings, STACK_DATA_DIR: dataDir };
   const child = spawn(process.execPath, ['scripts/start.mjs'], {
     cwd: root,
     env,
