@@ -2,6 +2,7 @@ import type { BenchCase } from '../support/case.js';
 import { bareKoa } from './bare.js';
 import { brokerActCases } from './broker-acts.js';
 import { brokerNodeCases } from './broker-nodes.js';
+import { vendingCases } from './vending.js';
 
 /** The first one is the yardstick and always runs. */
-export const cases: readonly BenchCase[] = [bareKoa, ...brokerNodeCases, ...brokerActCases];
+export const cases: readonly BenchCase[] = [bareKoa, ...brokerNodeCases, ...brokerActCases, ...vendingCases];

@@ -119,6 +119,8 @@ interface WorldOptions {
   readonly settings?: Readonly<Record<string, string>>;
   readonly tickets?: boolean;
   readonly extensions?: readonly RegisteredStep[];
+  /** Switches both notices on, received by the local cloud. */
+  readonly notices?: { readonly webhookSecret: string; readonly apiToken: string };
 }
 
 /** Everything real: database, Temporal server, worker, gateway; and the local cloud. */
@@ -126,9 +128,15 @@ export const vendingWorld = async ({
   settings: extra = {},
   tickets = false,
   extensions = [],
+  notices,
 }: WorldOptions = {}): Promise<VendingWorld> => {
   const [cloud, database, temporal] = await Promise.all([testCloud(), testDatabase(), temporalServer()]);
-  const settings = { ...cloud.settings, ...(tickets ? ticketSettings(cloud.origin) : {}), ...extra };
+  const settings = {
+    ...cloud.settings,
+    ...(tickets ? ticketSettings(cloud.origin) : {}),
+    ...noticeSettings(cloud.origin, notices),
+    ...extra,
+  };
   const address = temporal.address;
   const workers = await vendingWorkers({ client: temporal.client, address }, database, settings, extensions);
   const gateway = await vendingGateway(database, settings, extensions);
@@ -147,6 +155,16 @@ export const vendingWorld = async ({
     },
   };
 };
+
+const noticeSettings = (origin: string, notices: WorldOptions['notices']): Record<string, string> =>
+  notices === undefined
+    ? {}
+    : {
+        VENDING_WEBHOOK_URL: `${origin}/notices/webhook`,
+        VENDING_WEBHOOK_SECRET: notices.webhookSecret,
+        VENDING_API_NOTIFY_URL: `${origin}/notices/api`,
+        VENDING_API_NOTIFY_TOKEN: notices.apiToken,
+      };
 
 let counter = 0;
 

@@ -8,6 +8,10 @@ import type { TestDatabase } from '../../support/postgres.js';
 import { createdEvent, vendingGateway } from '../../support/vending.js';
 import type { GatewayHandle } from '../../support/vending.js';
 
+interface Operation {
+  readonly responses: Record<string, { content?: { 'application/json': { schema: object } } }>;
+}
+
 const AUDIENCE = 'api://vending';
 let cloud: TestCloud;
 let database: TestDatabase;
@@ -45,7 +49,7 @@ describe('event webhook', () => {
     ['with the header', { 'aeg-event-type': 'SubscriptionValidation' }],
     ['by its type', {}],
   ])('answers a handshake known %s', async (_name, headers) => {
-    const answer = await post(handshake({ validationCode: 'code-1' }), headers as Record<string, string>);
+    const answer = await post(handshake({ validationCode: 'code-1' }), headers);
     expect(answer).toMatchObject({ status: 200, body: { validationResponse: 'code-1' } });
   });
 
@@ -245,9 +249,9 @@ describe('service endpoints', () => {
     const { body } = await opened[0]!.request('GET', '/openapi.json');
     expect(body.openapi).toMatch(/^3\.0\./);
     const ajv = new Ajv({ strict: false });
-    for (const path of Object.values<Record<string, any>>(body.paths)) {
+    for (const path of Object.values(body.paths as Record<string, Record<string, Operation>>)) {
       for (const operation of Object.values(path)) {
-        for (const { content } of Object.values<any>(operation.responses)) {
+        for (const { content } of Object.values(operation.responses)) {
           if (content !== undefined) ajv.compile(content['application/json'].schema);
         }
       }
