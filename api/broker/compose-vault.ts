@@ -1,13 +1,11 @@
 import type Router from '@koa/router';
+import { createAttestationKeyOf } from '../../activities/broker/ak-cache.js';
 import { logAct } from '../../activities/broker/act-log.js';
-import type { AttestationKey } from '../../activities/crypto/ak.js';
-import { parseAttestationKey } from '../../activities/crypto/ak.js';
 import { createProveMachine } from '../../activities/broker/machine-proof.js';
 import { createMachineSecrets } from '../../activities/broker/machine-secrets.js';
 import { createSealForMachine } from '../../activities/broker/secret-envelope.js';
 import { createSecretGrants } from '../../activities/broker/secret-grants.js';
 import { createSharedSecrets, requireSharedSecret } from '../../activities/broker/shared-secrets.js';
-import { findAk } from '../../db/broker/attestation-keys.js';
 import { countForRewrap } from '../../db/broker/rewrap.js';
 import { listSharedSecrets } from '../../db/broker/shared-secrets.js';
 import { addToOutbox } from '../../db/outbox.js';
@@ -37,10 +35,7 @@ export interface VaultRouters {
 /** The secret vault: what operators and what machines call. */
 export const vaultRouters = (deps: VaultDeps): VaultRouters => {
   const { config, db, clock, keyRing: keys, nonces, metrics } = deps;
-  const attestationKeyOf = async (machineId: string): Promise<AttestationKey | undefined> => {
-    const ak = await findAk(db, machineId);
-    return ak === undefined ? undefined : parseAttestationKey(ak.akPublic);
-  };
+  const attestationKeyOf = createAttestationKeyOf(db);
   const useCases = {
     db,
     clock,

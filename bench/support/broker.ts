@@ -36,6 +36,7 @@ export const brokerGateway = async (
     SVC_NONCE_CAPACITY: '10000000',
     SVC_ISO_URL: 'https://images.test/node.iso',
     SVC_CONFIG_CACHE_DIR: configs,
+    SVC_ENROLLMENT_CA_DIR: join(configs, 'ca'),
     SVC_SHARED_SECRET_MASTER_KEY: randomBytes(32).toString('hex'),
     ...env,
   };

@@ -55,6 +55,7 @@ describe(`kill -9 in the middle of acts (TEST_SEED=${seed})`, () => {
       SVC_DUAL_CONTROL_ROLES: 'controlplane',
       SVC_ISO_URL: 'https://images.test/node.iso',
       SVC_CONFIG_CACHE_DIR: configs.path,
+      SVC_ENROLLMENT_CA_DIR: `${configs.path}/ca`,
       SVC_SHARED_SECRET_MASTER_KEY: randomBytes(32).toString('hex'),
     };
     [workers, victim, survivor] = await Promise.all([

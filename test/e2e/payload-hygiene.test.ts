@@ -46,6 +46,7 @@ describe('payload hygiene', () => {
       SVC_DUAL_CONTROL_ROLES: 'controlplane',
       SVC_FACTORY_URL: 'http://127.0.0.1:9',
       SVC_CONFIG_CACHE_DIR: configs.path,
+      SVC_ENROLLMENT_CA_DIR: `${configs.path}/ca`,
       SVC_SHARED_SECRET_MASTER_KEY: planted.masterKey,
     };
     [workers, gateway] = await Promise.all([startWorkers(env), startGateway(env)]);
