@@ -5,11 +5,11 @@ export interface DriveOptions {
   readonly url: string;
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   /** A request of its own for every call; `n` counts from 0. What it leaves out comes from above. */
   readonly request?: (n: number) => {
     readonly path?: string;
-    readonly body?: string;
+    readonly body?: string | Buffer;
     readonly headers?: Readonly<Record<string, string>>;
   };
   /** Status codes that count as success; default every 2xx. */
