@@ -53,12 +53,12 @@ const startUpdate = async (gateway: IacGateway, stack: string, journalVersion: n
   return { path, headers: { ...operator, Authorization: `update-token ${String(token)}` } };
 };
 
-/** Longest time that a health check waits while `work` runs: the event loop was held that long, or somebody else was. */
-const longestWait = async (gateway: IacGateway, work: Promise<unknown>): Promise<readonly number[]> => {
-  let running = true;
-  const over = work.finally(() => (running = false));
+/** How long each of a row of health checks waits while `work` runs: as long as something holds the event loop. */
+const waitsDuring = async (gateway: IacGateway, work: Promise<unknown>): Promise<readonly number[]> => {
+  const progress = { isOver: false };
+  const over = work.finally(() => (progress.isOver = true));
   const waits: number[] = [];
-  while (running) {
+  while (!progress.isOver) {
     const started = performance.now();
     await (await fetch(`${gateway.url}/healthz`)).arrayBuffer();
     waits.push(performance.now() - started);
@@ -109,7 +109,7 @@ const checkpointCases = async (world: BenchWorld, gateway: IacGateway): Promise<
     body: gzipSync(body),
   });
   const large = gzipSync(checkpoint(32 * MEBIBYTE));
-  const waits = await longestWait(
+  const waits = await waitsDuring(
     gateway,
     (async () => {
       for (let n = 0; n < 3; n++) {

@@ -2,7 +2,7 @@ import { cliUser } from '../../bench/support/pulumi.js';
 import type { CliUser } from '../../bench/support/pulumi.js';
 import { IAC_TOKEN } from './iac.js';
 
-export { stashProgram } from '../../bench/support/pulumi.js';
+export { cliFolder, stashProgram } from '../../bench/support/pulumi.js';
 
 export type PulumiUser = CliUser;
 
