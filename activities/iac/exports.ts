@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Knex } from 'knex';
+import { LRUCache } from 'lru-cache';
 import type { Stack } from '../../db/iac/stacks.js';
 import { findState, findVersion, readPieces } from '../../db/iac/states.js';
 import { listFormerNames } from '../../db/iac/stacks.js';
@@ -11,13 +12,21 @@ import { inSlices } from './slices.js';
 import { requireStack } from './stacks.js';
 import { loadState, printedState } from './state-store.js';
 
-/** A state on its way out: gzip pieces that concatenate to one stream. */
+/** A state on its way out, as one gzip stream. */
 export interface ExportedState {
   readonly byteSize: number;
-  readonly gzip: Readable;
+  readonly gzip: Readable | Buffer;
 }
 
+const KEEP_UP_TO = 4 * 1_048_576;
+const KEPT_BYTES = 64 * 1_048_576;
+
 export const createExportCommands = ({ db }: Pick<IacDeps, 'db'>) => {
+  const kept = new LRUCache<string, ExportedState & { readonly gzip: Buffer }>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: ({ gzip }) => gzip.length + 1,
+  });
+
   /** `undefined` = the stack has no state yet. */
   const current = async (name: StackName): Promise<ExportedState | undefined> =>
     stored((await requireStack(db, name)).stateId);
@@ -29,10 +38,21 @@ export const createExportCommands = ({ db }: Pick<IacDeps, 'db'>) => {
     return (await renamedSince(db, stack, found.stateId)) ?? stored(found.stateId);
   };
 
+  /** States never change, so what was read once may be sent again; only small ones are kept. */
   const stored = async (stateId: string | null): Promise<ExportedState | undefined> => {
     if (stateId === null) return undefined;
+    const known = kept.get(stateId);
+    if (known !== undefined) return known;
     const state = await findState(db, stateId);
-    return state && { byteSize: state.byteSize, gzip: Readable.from(readPieces(db, stateId)) };
+    if (state === undefined) return undefined;
+    if (state.byteSize > KEEP_UP_TO) {
+      return { byteSize: state.byteSize, gzip: Readable.from(readPieces(db, stateId)) };
+    }
+    const pieces: Buffer[] = [];
+    for await (const piece of readPieces(db, stateId)) pieces.push(piece);
+    const read = { byteSize: state.byteSize, gzip: Buffer.concat(pieces) };
+    kept.set(stateId, read);
+    return read;
   };
 
   return { current, version };

@@ -5,6 +5,7 @@ import { findState, insertState, readPieces } from '../../db/iac/states.js';
 import { AppError } from '../../domain/errors.js';
 import type { UntypedDeployment } from '../../domain/iac/deployment.js';
 import {
+  checkDeploymentText,
   deploymentText,
   emptyDeployment,
   readDeployment,
@@ -22,8 +23,8 @@ export interface NewState extends Compressed {
 
 /** A state as text, checked to be one. Throws `malformed`. */
 export const checkedState = async (text: Uint8Array): Promise<NewState> => {
-  const state = await parseState(text);
-  return { ...(await compress([text])), resourceCount: resourceCount(state) };
+  const resources = await inSlices(checkDeploymentText(text));
+  return { ...(await compress([text])), resourceCount: resources };
 };
 
 export const parseState = async (text: Uint8Array): Promise<UntypedDeployment> =>

@@ -33,12 +33,19 @@ export const insertState = async (trx: Knex, state: State, pieces: readonly Buff
 export const findState = (db: Knex, id: string): PromiseLike<State | undefined> =>
   db(STATES).first(columns).where({ id });
 
-/** The pieces in order, each read when it is wanted. */
+const PIECES_AT_ONCE = 4;
+
+/** The pieces in order, a few read at a time. */
 export async function* readPieces(db: Knex, stateId: string): AsyncGenerator<Buffer> {
-  for (let number = 0; ; number++) {
-    const [gzip] = await db(PIECES).where({ state_id: stateId, number }).pluck<Buffer[]>('gzip');
-    if (gzip === undefined) return;
-    yield gzip;
+  for (let from = 0; ; from += PIECES_AT_ONCE) {
+    const pieces = await db(PIECES)
+      .where({ state_id: stateId })
+      .where('number', '>=', from)
+      .orderBy('number')
+      .limit(PIECES_AT_ONCE)
+      .pluck<Buffer[]>('gzip');
+    yield* pieces;
+    if (pieces.length < PIECES_AT_ONCE) return;
   }
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.js';
-import type { Json, Sliced } from './json.js';
+import type { Json, Sliced, Span } from './json.js';
+import { listItems, objectMembers, parseJson } from './json.js';
 
 /** A resource of a state (ResourceV3 of the CLI). Unknown members travel along untouched. */
 export interface Resource {
@@ -51,26 +52,77 @@ export const isResource = (value: Json | undefined): value is Resource =>
 
 const refuse = (why: string): AppError => new AppError('malformed', `not a state: ${why}`);
 
-/** Accepts `{version, features?, deployment}` of schema 1 to 4; throws `malformed` naming what is wrong. */
-export function* readDeployment(value: Json): Sliced<UntypedDeployment> {
-  if (!isObject(value)) throw refuse('an object is expected');
-  const { version, features = [], deployment = {} } = value;
+const checkVersion = (version: Json | undefined): number => {
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {
     throw refuse('`version` must be a positive whole number');
   }
   if (version > SCHEMA_VERSION_WITH_FEATURES) throw refuse(`schema version ${version} is newer than 4`);
-  const featureNames = features ?? [];
-  if (!Array.isArray(featureNames)) throw refuse('`features` must be a list');
-  for (const name of featureNames as readonly Json[]) {
+  return version;
+};
+
+const checkFeatures = (features: Json | undefined): readonly string[] => {
+  const names = features ?? [];
+  if (!Array.isArray(names)) throw refuse('`features` must be a list');
+  for (const name of names as readonly Json[]) {
     if (typeof name !== 'string' || !knownFeatures.has(name)) {
       throw refuse(`feature ${JSON.stringify(name).slice(0, 60)} is not known here`);
     }
   }
-  const inner = deployment ?? {};
+  return names as readonly string[];
+};
+
+/** Accepts `{version, features?, deployment}` of schema 1 to 4; throws `malformed` naming what is wrong. */
+export function* readDeployment(value: Json): Sliced<UntypedDeployment> {
+  if (!isObject(value)) throw refuse('an object is expected');
+  const version = checkVersion(value['version']);
+  const features = checkFeatures(value['features']);
+  const inner = value['deployment'] ?? {};
   if (!isObject(inner)) throw refuse('`deployment` must be an object');
   yield* checkResources(inner['resources'] ?? []);
   yield* checkOperations(inner['pending_operations'] ?? []);
-  return { version, features: featureNames as readonly string[], deployment: inner };
+  return { version, features, deployment: inner };
+}
+
+/**
+ * Accepts and refuses the same texts as `readDeployment`, but keeps nothing: a state of hundreds of megabytes leaves
+ * no tree behind for the garbage collector. Returns the number of resources.
+ */
+export function* checkDeploymentText(bytes: Uint8Array): Sliced<number> {
+  const members = yield* objectMembers(bytes);
+  let resources = 0;
+  const parsed = function* (span: Span | undefined): Sliced<Json | undefined> {
+    return span === undefined ? undefined : yield* parseJson(bytes, span);
+  };
+  checkVersion(yield* parsed(members.get('version')));
+  checkFeatures(yield* parsed(members.get('features')));
+  for (const [name, span] of members) {
+    if (name !== 'deployment') yield* parseJson(bytes, span);
+    else if (bytes[span.start] === OPEN_OBJECT) resources = yield* checkInner(bytes, span);
+    else if ((yield* parseJson(bytes, span)) !== null) throw refuse('`deployment` must be an object');
+  }
+  return resources;
+}
+
+const OPEN_OBJECT = 0x7b;
+const OPEN_LIST = 0x5b;
+
+function* checkInner(bytes: Uint8Array, span: Span): Sliced<number> {
+  let resources = 0;
+  for (const [name, member] of yield* objectMembers(bytes, span)) {
+    if (name === 'resources' && bytes[member.start] === OPEN_LIST) {
+      const items = yield* listItems(bytes, member);
+      for (const [index, item] of items.entries()) {
+        if (!isResource(yield* parseJson(bytes, item)))
+          throw refuse(`resources[${index}] needs \`urn\` and \`type\``);
+      }
+      resources = items.length;
+      continue;
+    }
+    const value = yield* parseJson(bytes, member);
+    if (name === 'resources') yield* checkResources(value ?? []);
+    if (name === 'pending_operations') yield* checkOperations(value ?? []);
+  }
+  return resources;
 }
 
 function* checkResources(resources: Json): Sliced<void> {

@@ -1,4 +1,4 @@
-import { pipeline } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type Router from '@koa/router';
 import type { ExportedState } from '../../../activities/iac/exports.js';
@@ -54,6 +54,6 @@ const send = (ctx: Ctx, state: ExportedState | undefined): void => {
     ctx.body = state.gzip;
     return;
   }
-  ctx.body = pipeline(state.gzip, createGunzip(), () => undefined);
+  ctx.body = pipeline(Readable.from(state.gzip, { objectMode: false }), createGunzip(), () => undefined);
   ctx.length = state.byteSize;
 };

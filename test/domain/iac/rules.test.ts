@@ -4,7 +4,7 @@ import { checkTags, stackName } from '../../../domain/iac/names.js';
 import type { Update } from '../../../domain/iac/update.js';
 import { checkWritable, completion, conflictWith, hasLapsed, leaseEnd } from '../../../domain/iac/update.js';
 import { atOnce } from '../../../domain/iac/json.js';
-import { readDeployment } from '../../../domain/iac/deployment.js';
+import { checkDeploymentText, readDeployment } from '../../../domain/iac/deployment.js';
 
 const now = new Date('2026-01-01T12:00:00.500Z');
 const update = (more: Partial<Update> = {}): Update => ({
@@ -126,7 +126,33 @@ describe('readDeployment', () => {
     [{ version: 3, deployment: { resources: {} } }, '`resources`'],
     [{ version: 3, deployment: { resources: [{ urn: 'u' }] } }, 'resources[0]'],
     [{ version: 3, deployment: { pending_operations: [{ type: 'x' }] } }, 'pending_operations[0]'],
-  ])('refuses %j', (value, why) => {
+  ])('refuses %j, as does the check of its text', (value, why) => {
     expect(() => read(value)).toThrow(why);
+    const text = new TextEncoder().encode(JSON.stringify(value));
+    expect(() => atOnce(checkDeploymentText(text))).toThrow(/not a state|not valid JSON/);
+  });
+});
+
+describe('checkDeploymentText', () => {
+  const check = (text: string) => atOnce(checkDeploymentText(new TextEncoder().encode(text)));
+  it('counts the resources', () => {
+    const resources = Array.from({ length: 2000 }, (_, n) => ({
+      urn: `urn:${n}`,
+      type: 't',
+      pad: 'x'.repeat(60),
+    }));
+    expect(check(JSON.stringify({ version: 3, deployment: { manifest: {}, resources } }, undefined, 1))).toBe(
+      2000,
+    );
+    expect(check('{"version":3}')).toBe(0);
+    expect(check('{"version":3,"features":null,"deployment":null}')).toBe(0);
+    expect(check('{"version":3,"deployment":{"resources":null}}')).toBe(0);
+  });
+  it.each([
+    '{"version":3,"x":tru}',
+    '{"version":3,"deployment":{"x":01}}',
+    '{"version":3,"deployment":{"resources":[1,]}}',
+  ])('refuses %s anywhere in the text', (text) => {
+    expect(() => check(text)).toThrow('not valid JSON');
   });
 });
