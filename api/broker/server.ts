@@ -75,7 +75,7 @@ export const createBrokerGateway = (given: GatewayDeps): BrokerGateway => {
   const outbound = createWebhookOutbound(config);
   const vault = vaultRouters(parts);
   const operators = new Router<RequestState>({ prefix: '/api/v1' });
-  operators.use(body);
+  operators.use(parts.operator, body);
   for (const router of [
     ...operatorRouters(parts),
     ...attestationOperatorRouters(parts),

@@ -180,6 +180,11 @@ describe('known weaknesses of trust brokers are not ours', () => {
     expect((await world.node.post('/api/v1/self-register', { ...ek, hw_uuid: 'x'.repeat(300) })).status).toBe(
       422,
     );
+    const { machineId } = await selfRegistered();
+    const unasked = await world.node.post(`/api/v1/machines/${machineId}/lock`, {
+      reason: 'x'.repeat(1_100_000),
+    });
+    expect(unasked.status).toBe(401);
     expect((await world.admin.get('/api/v1/machines?per_page=10001')).status).toBe(422);
     const paged = await world.admin.get('/api/v1/machines?per_page=1');
     expect(paged.body).toHaveLength(1);
