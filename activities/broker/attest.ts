@@ -3,7 +3,7 @@ import { changeMachine } from '../../db/broker/changes.js';
 import { createMachine, fillIdentity, replaceToken } from '../../db/broker/registrations.js';
 import { recordWipeTold } from '../../db/broker/wipes.js';
 import { findByFingerprint, findMachine } from '../../db/broker/machines.js';
-import type { MachineRecord } from '../../db/broker/machines.js';
+import type { FoundMachine, MachineRecord } from '../../db/broker/machines.js';
 import type { AttestAction } from '../../domain/broker/lifecycle.js';
 import type { PcrValues } from '../../domain/broker/pcr-policy.js';
 import { attestAction } from '../../domain/broker/lifecycle.js';
@@ -41,7 +41,7 @@ export interface Attested {
  * challenge, null when none was named. Returns a note for the answer's `message`, or null.
  */
 export type JudgeEvidence = (
-  machine: MachineRecord | undefined,
+  machine: FoundMachine | undefined,
   evidence: Evidence,
   nonce: Buffer | null,
 ) => Promise<string | null>;

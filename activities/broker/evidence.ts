@@ -35,7 +35,7 @@ const mostBytes = 2048;
 export const createJudgeEvidence =
   (deps: EvidenceDeps): JudgeEvidence =>
   async (machine, evidence, nonce) => {
-    const trust = machine === undefined ? undefined : await findTrust(deps.db, machine.machineId);
+    const trust = machine?.hasTrust === true ? await findTrust(deps.db, machine.machineId) : undefined;
     const isTrusted = machine?.status === 'registered' || machine?.status === 'attested';
     const enforced = isTrusted && trust?.policy?.mode === 'enforce';
     if (machine === undefined || trust?.ak === undefined) {

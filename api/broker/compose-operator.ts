@@ -31,10 +31,11 @@ export const operatorRouters = (parts: BrokerParts): readonly Router<RequestStat
         }),
         read: (machineId) => requireMachine(db, machineId),
         trustOf: (machineId) => findTrust(db, machineId),
-        list: async (filter) => ({
-          machines: await listMachines(db, filter),
-          total: await countMachines(db, filter),
-        }),
+        list: async (filter) => {
+          const machines = await listMachines(db, filter);
+          const isWhole = filter.page === 1 && machines.length < filter.perPage;
+          return { machines, total: isWhole ? machines.length : await countMachines(db, filter) };
+        },
         openVotes: async (machineId) => {
           await requireMachine(db, machineId);
           const vote = await findOpenVote(db, machineId);

@@ -67,15 +67,24 @@ export const findMachine = async (db: Knex, machineId: string): Promise<MachineR
   return rows[0];
 };
 
+/** A machine as an attestation finds it. */
+export interface FoundMachine extends MachineRecord {
+  /** It has an AK, or its role a PCR policy: there is something to judge evidence by. */
+  readonly hasTrust: boolean;
+}
+
 /** The machine with one of these fingerprints: the canonical one, what an older row may hold instead, or its key's. */
 export const findByFingerprint = async (
   db: Knex,
   fingerprints: readonly string[],
-): Promise<MachineRecord | undefined> => {
-  const rows = await prepared<MachineRecord>(
+): Promise<FoundMachine | undefined> => {
+  const rows = await prepared<FoundMachine>(
     db,
     'machine-by-fingerprint',
-    `select ${machineSelection} from ${machineSource} where m.ek_fingerprint = any(?) or m.ek_spki_sha384 = any(?)
+    `select ${machineSelection},
+       exists (select 1 from attestation_keys k where k.machine_id = m.machine_id)
+         or exists (select 1 from pcr_policies p where p.role = m.role) as "hasTrust"
+     from ${machineSource} where m.ek_fingerprint = any(?) or m.ek_spki_sha384 = any(?)
      order by m.ek_fingerprint = any(?) desc limit 1`,
     [fingerprints, fingerprints, fingerprints] as Knex.RawBinding[],
   );
