@@ -32,6 +32,7 @@ export const brokerGateway = async (
     DATABASE_URL: database.url,
     SVC_PORT: String(port),
     SVC_ADMIN_TOKEN: ADMIN_TOKEN,
+    SVC_IAC_ENABLED: 'false',
     SVC_RATE_LIMIT_PER_MINUTE: '0',
     SVC_NONCE_CAPACITY: '10000000',
     SVC_ISO_URL: 'https://images.test/node.iso',
