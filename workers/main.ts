@@ -20,12 +20,17 @@ import { createIacWorker } from './iac.js';
 import { runtimeLogger } from './logger.js';
 import { startRelay } from './relay.js';
 import { builtBundle, runWorkers } from './run.js';
+import { sdkMetrics } from './sdk-metrics.js';
 import { createWebhookWorker } from './webhooks.js';
 import { vendingWorkerOf } from './vending.js';
 
 const env = environment(process.env);
 const log = createLogger('workers', env['LOG_LEVEL'] ?? 'info');
-Runtime.install({ logger: runtimeLogger(log), shutdownSignals: [] });
+Runtime.install({
+  logger: runtimeLogger(log),
+  shutdownSignals: [],
+  ...sdkMetrics(env['TEMPORAL_METRICS_ADDRESS']),
+});
 
 await runProcess(log, async ({ onStop, watch }) => {
   const settings = loadSettings(

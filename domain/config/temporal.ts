@@ -18,6 +18,9 @@ export const temporalSettings = {
     'http://127.0.0.1:8233',
     'Base address of the Temporal UI, for links in tools and answers.',
   ),
+  TEMPORAL_METRICS_ADDRESS: optionalText(
+    'host:port where the workers serve the Temporal SDK metrics to Prometheus; unset = not served.',
+  ),
   TEMPORAL_MAX_CACHED_WORKFLOWS: count(
     400,
     'Workflows that one worker keeps in memory (about 0.2 MB each).',
