@@ -103,7 +103,7 @@ const burst: BenchCase = {
   name: 'vending/burst',
   run: async (world) => {
     const bench = await vendingGateway(world);
-    const env = { ...bench.env, TEMPORAL_ADDRESS: await world.temporal() };
+    const env = { ...bench.env, LOG_LEVEL: 'info', TEMPORAL_ADDRESS: await world.temporal() };
     const ids = Array.from({ length: BURST }, (_, i) => `burst-${i}`);
     for (const id of ids) {
       bench.cloud.store.put('subscriptions', id, {
