@@ -18,8 +18,6 @@ export const playSubscription = async (env: Env, tell: Tell): Promise<void> => {
       ...(body === undefined ? {} : { body }),
       ...(dispatcher === undefined ? {} : { dispatcher }),
     });
-  const endpoint = `http://127.0.0.1:${env['VENDING_PORT'] ?? '8000'}/webhook/`;
-  await cloudCall('event-subscriptions', { endpoint });
   const made = await cloudCall<{ subscription_id: string }>('subscriptions', {
     display_name: 'demo',
     tags: { 'svc-environment': 'development', 'svc-budget': '500', 'svc-owner': 'owner@example.org' },
