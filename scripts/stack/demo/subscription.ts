@@ -34,8 +34,6 @@ export const playSubscription = async (env: Env, tell: Tell): Promise<void> => {
     PROVISIONED_MS,
   );
   const { body } = await state();
-  const done = ['roleAssignments', 'initiatives', 'budgets'].map(
-    (kind) => `${kind} ${about(body[kind])}`,
-  );
+  const done = ['roleAssignments', 'initiatives', 'budgets'].map((kind) => `${kind} ${about(body[kind])}`);
   tell(`its run is over and published; in the cloud there are now: ${done.join(', ')}`);
 };
