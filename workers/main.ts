@@ -16,6 +16,7 @@ import { logSettings } from '../domain/config/log.js';
 import { svcSettings } from '../domain/config/svc.js';
 import { temporalSettings } from '../domain/config/temporal.js';
 import { createBrokerWorker } from './broker.js';
+import { createDeploymentWorker } from './deployments.js';
 import { createIacWorker } from './iac.js';
 import { runtimeLogger } from './logger.js';
 import { startRelay } from './relay.js';
@@ -83,10 +84,15 @@ await runProcess(log, async ({ onStop, watch }) => {
     workflowBundle: builtBundle('broker'),
   });
   await ensureRetentionSchedule(client);
+  const deployments = await createDeploymentWorker({
+    ...{ config: settings, db, keyRing, log, env },
+    workflowBundle: builtBundle('iac'),
+  });
   const all = [
     broker.worker,
     webhooks.worker,
     iac.worker,
+    deployments,
     ...(vending === undefined ? [] : [vending.worker]),
   ];
   const workers = await runWorkers(connection, namespace, settings.TEMPORAL_MAX_CACHED_WORKFLOWS, all);

@@ -1,3 +1,4 @@
+import { ActivityCancellationType } from '@temporalio/workflow';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 
 /** One short database transaction: cheap as a local activity, and retried until the database is back. */
@@ -57,4 +58,24 @@ export const deliveryAttempt = {
   startToCloseTimeout: '40 seconds',
   localRetryThreshold: '30 seconds',
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
+} satisfies LocalActivityOptions;
+
+/**
+ * The IaC CLI is not idempotent, so its run is never repeated; half a minute without a heartbeat means that the worker
+ * died. The run's own time limit is shorter than this one.
+ */
+export const cliRun = {
+  startToCloseTimeout: '8 days',
+  heartbeatTimeout: '30 seconds',
+  retry: { maximumAttempts: 1 },
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+} satisfies ActivityOptions;
+
+/**
+ * Ends what a dead CLI left open and folds its journal, which may take seconds. Local, so that it never waits behind the runs
+ * that fill the worker; retried until the database is back.
+ */
+export const deploymentEnd = {
+  ...databaseStep,
+  startToCloseTimeout: '2 minutes',
 } satisfies LocalActivityOptions;

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Clock } from '../../domain/clock.js';
 import type { IacConfig } from '../../domain/config/iac.js';
+import type { SourcePolicy } from '../adapters/git.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 
 export interface IacDeps {
@@ -13,6 +14,8 @@ export interface IacDeps {
   /** Largest body and largest state, in bytes of text. */
   readonly maxStateBytes: number;
   readonly deletedStackDays: number;
+  /** Where deployments may clone from. */
+  readonly sources: SourcePolicy & { readonly allowedCidrs: readonly string[] };
 }
 
 const MEBIBYTE = 1_048_576;
@@ -23,6 +26,11 @@ export const iacDeps = (config: IacConfig, parts: Pick<IacDeps, 'db' | 'clock' |
   keepVersions: config.SVC_IAC_KEEP_VERSIONS,
   maxStateBytes: config.SVC_IAC_MAX_BODY_MB * MEBIBYTE,
   deletedStackDays: config.SVC_IAC_DELETED_STACK_DAYS,
+  sources: {
+    allowFile: config.SVC_IAC_ALLOW_FILE_SOURCES,
+    allowedCidrs: config.SVC_IAC_SOURCE_CIDRS,
+    caFile: config.SVC_IAC_SOURCE_CA_FILE,
+  },
 });
 
 /** Who calls: told by the token and by the CLI's own headers. */

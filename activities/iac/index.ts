@@ -1,5 +1,9 @@
 import { createBodies } from './bodies.js';
 import { createCheckpointCommands } from './checkpoints.js';
+import { createDeploymentCommands } from './deployments/commands.js';
+import { createDeploymentSteps } from './deployments/finish.js';
+import { createRunDeployment } from './deployments/run.js';
+import type { RunnerDeps } from './deployments/run.js';
 import type { IacDeps } from './deps.js';
 import { createExportCommands } from './exports.js';
 import { createHistoryQueries } from './history.js';
@@ -20,6 +24,7 @@ export const createIacUseCases = (deps: IacDeps) => ({
   changes: createStateChanges(deps),
   history: createHistoryQueries(deps),
   secrets: createSecretCommands(deps),
+  deployments: createDeploymentCommands(deps),
 });
 export type IacUseCases = ReturnType<typeof createIacUseCases>;
 
@@ -30,3 +35,10 @@ export const createIacActivities = (deps: IacDeps) => {
   return { endLapsedUpdate: endLapsed, purgeDeletedStack: purge };
 };
 export type IacActivities = ReturnType<typeof createIacActivities>;
+
+/** Activities of the `deployments` task queue. */
+export const createDeploymentActivities = (deps: RunnerDeps) => ({
+  ...createDeploymentSteps(deps),
+  runDeployment: createRunDeployment(deps),
+});
+export type DeploymentActivities = ReturnType<typeof createDeploymentActivities>;

@@ -5,6 +5,7 @@ import { handleErrors } from '../http/errors.js';
 import type { RequestState } from '../http/state.js';
 import { createAuth } from './auth.js';
 import type { IacRouteDeps } from './context.js';
+import { deploymentRoutes } from './routes/deployments.js';
 import { secretRoutes } from './routes/secrets.js';
 import { stackRoutes } from './routes/stacks.js';
 import { stateRoutes } from './routes/states.js';
@@ -28,7 +29,15 @@ const codeBody: ErrorBody = ({ status, message }) => ({ code: status, message })
 export const createIacExtension = (deps: IacRouteDeps): Middleware<RequestState> => {
   const router = new Router<RequestState>();
   const auth = createAuth(deps);
-  for (const routes of [userRoutes, stackRoutes, secretRoutes, stateRoutes, updateRoutes, writeRoutes]) {
+  for (const routes of [
+    userRoutes,
+    stackRoutes,
+    secretRoutes,
+    stateRoutes,
+    updateRoutes,
+    writeRoutes,
+    deploymentRoutes,
+  ]) {
     routes(router, auth, deps);
   }
   const routed = router.routes() as unknown as Middleware<RequestState>;

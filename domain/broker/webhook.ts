@@ -9,6 +9,8 @@ export const webhookEventTypes = [
   'machine.ak_replaced',
   'secret.created',
   'secret.accessed',
+  'deployment.succeeded',
+  'deployment.failed',
   'webhook.disabled',
   'webhook.test',
 ] as const;

@@ -56,6 +56,7 @@ export const iacWorld = async ({
     keepVersions: 50,
     maxStateBytes: 64 * 1_048_576,
     deletedStackDays: 7,
+    sources: { allowFile: false, allowedCidrs: [], caFile: undefined },
     ...more,
   };
   const useCases = createIacUseCases(deps);

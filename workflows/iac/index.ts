@@ -1,2 +1,3 @@
+export { deployment } from './deployment.js';
 export { updateLease } from './lease.js';
 export { deletedStackPurge } from './purge.js';

@@ -1,4 +1,5 @@
 import { approvalScenarios } from './approval-window.js';
+import { deploymentScenarios } from './deployment.js';
 import { iacScenarios } from './iac.js';
 import { imageScenarios } from './build-image.js';
 import type { Scenario } from './scenario.js';
@@ -14,4 +15,5 @@ export const scenarios: readonly Scenario[] = [
   ...iacScenarios,
   ...webhookScenarios,
   ...vendingScenarios,
+  ...deploymentScenarios,
 ];
