@@ -4,13 +4,18 @@ import { brokerSettings } from './broker.js';
 import { databaseSettings } from './database.js';
 import { iacSettings } from './iac.js';
 import { logSettings } from './log.js';
+import { stackSettings } from './stack.js';
 import { temporalSettings } from './temporal.js';
 import { vaultSettings } from './vault.js';
 import { vendingSettings } from './vending.js';
 import { webhookSettings } from './webhook.js';
 
-/** Every group of settings, in the order of docs/configuration.md. */
-export const documentedSettings: readonly { readonly title: string; readonly spec: SettingSpec }[] = [
+interface Group {
+  readonly title: string;
+  readonly spec: SettingSpec;
+}
+
+const services: readonly Group[] = [
   { title: 'Broker', spec: brokerSettings },
   { title: 'TPM trust and enrollment CA', spec: attestationSettings },
   { title: 'Keys', spec: vaultSettings },
@@ -20,6 +25,16 @@ export const documentedSettings: readonly { readonly title: string; readonly spe
   { title: 'Database', spec: databaseSettings },
   { title: 'Temporal', spec: temporalSettings },
   { title: 'Logs', spec: logSettings },
+];
+
+/** Some of what `npm start` reads are settings of the services, told there. */
+const ownOf = (spec: SettingSpec): SettingSpec =>
+  Object.fromEntries(Object.entries(spec).filter(([name]) => !services.some((group) => name in group.spec)));
+
+/** Every group of settings, in the order of docs/configuration.md. */
+export const documentedSettings: readonly Group[] = [
+  ...services,
+  { title: 'npm start', spec: ownOf(stackSettings) },
 ];
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -2,18 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { devServerTuning } from '../../scripts/stack/temporal.js';
 import { ensureTemporalCli } from '../../scripts/tools/temporal-cli.mjs';
 import { ensureTestServer } from '../../scripts/tools/temporal-test-server.mjs';
 import { searchAttributes } from '../../workflows/search-attributes.js';
-
-/** Without them the dev server is 4 to 11 times slower (docs/operations/temporal.md). */
-export const tunedServerFlags = [
-  'history.transferProcessorMaxPollRPS=2000',
-  'history.timerProcessorMaxPollRPS=2000',
-  'history.visibilityProcessorMaxPollRPS=200',
-  'matching.numTaskqueueReadPartitions=1',
-  'matching.numTaskqueueWritePartitions=1',
-].flatMap((value) => ['--dynamic-config-value', value]);
 
 /** The SDK's own lines would drown the test report. */
 const quietRuntime = (): void => {
@@ -34,7 +26,7 @@ export const temporalServer = async (): Promise<TestWorkflowEnvironment> =>
       ui: false,
       log: { format: 'pretty', level: 'error' },
       searchAttributes: Object.values(searchAttributes),
-      extraArgs: tunedServerFlags,
+      extraArgs: devServerTuning,
     },
   });
 
