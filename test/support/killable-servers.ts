@@ -9,7 +9,7 @@ import { answersOk } from '../../scripts/stack/wait.js';
 import { startEmbeddedPostgres } from '../../scripts/tools/embedded-postgres.mjs';
 import { ensureTemporalCli } from '../../scripts/tools/temporal-cli.mjs';
 import { eventually } from './eventually.js';
-import { tunedServerFlags } from './temporal.js';
+import { devServerTuning } from '../../scripts/stack/temporal.js';
 
 /** A server that can be killed and started again on the same port with the same data. */
 export interface KillableServer {
@@ -69,7 +69,7 @@ export const killableTemporal = async (): Promise<KillableServer> => {
           '--log-level',
           'error',
         ],
-        ...tunedServerFlags,
+        ...devServerTuning,
       ],
       { stdio: 'ignore' },
     );
