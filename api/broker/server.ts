@@ -20,6 +20,7 @@ import { createRoleConfigs } from '../../activities/broker/role-configs.js';
 import type { Authority } from '../../activities/crypto/authority.js';
 import { createWebhookOutbound } from '../../activities/broker/webhook-outbound.js';
 import type { KeyRing } from '../../activities/crypto/key-ring.js';
+import { checkCli } from '../../activities/iac/deployments/cli-check.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import { pendingConfig } from '../../domain/broker/node-config.js';
 import { systemClock } from '../../domain/clock.js';
@@ -171,8 +172,9 @@ const createNonces = (config: SvcConfig, db: Knex, clock: Clock): NonceStore => 
     : createMemoryNonces({ capacity, clock });
 };
 
-const brokerReadiness = ({ db, temporal, keyRing }: GatewayDeps): Readiness =>
+const brokerReadiness = ({ config, db, temporal, keyRing }: GatewayDeps): Readiness =>
   createReadiness({
+    ...(config.SVC_IAC_ENABLED ? { iac_cli: checkCli(config.SVC_IAC_CLI) } : {}),
     database: async () => {
       const missing = await pendingMigrations(db);
       if (missing.length > 0) throw new Error(`migrations missing: ${missing.join(', ')}`);
