@@ -37,4 +37,3 @@ export const createBodies = (limit: number) => {
 
   return { read, json, members, items };
 };
-export type Bodies = ReturnType<typeof createBodies>;

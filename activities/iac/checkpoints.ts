@@ -102,7 +102,6 @@ export const createCheckpointCommands = (deps: IacDeps) => {
 
   return { save, saveVerbatim, saveDelta };
 };
-export type CheckpointCommands = ReturnType<typeof createCheckpointCommands>;
 
 const outOfOrder = (got: number, last: number): AppError =>
   new AppError('conflict', `checkpoint ${got} does not follow checkpoint ${last}`, { code: 'sequence' });

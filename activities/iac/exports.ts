@@ -57,7 +57,6 @@ export const createExportCommands = ({ db }: Pick<IacDeps, 'db'>) => {
 
   return { current, version };
 };
-export type ExportCommands = ReturnType<typeof createExportCommands>;
 
 /** An older version of a stack that was renamed goes out under the present name. */
 const renamedSince = async (

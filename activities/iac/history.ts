@@ -20,4 +20,3 @@ export const createHistoryQueries = ({ db }: Pick<IacDeps, 'db'>) => ({
   byVersion: async (name: StackName, version: number): Promise<Update | undefined> =>
     findByVersion(db, (await requireStack(db, name)).id, version),
 });
-export type HistoryQueries = ReturnType<typeof createHistoryQueries>;

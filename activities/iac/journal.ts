@@ -52,7 +52,6 @@ export const createJournalCommands = ({ db, clock }: IacDeps) => {
 
   return { append, addEvents, events };
 };
-export type JournalCommands = ReturnType<typeof createJournalCommands>;
 
 const matches = (text: string, { type, urn }: EventFilter): boolean => {
   if (type === undefined && urn === undefined) return true;

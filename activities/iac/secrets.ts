@@ -89,7 +89,6 @@ export const createSecretCommands = ({ db, keyRing }: Pick<IacDeps, 'db' | 'keyR
 
   return { encrypt, decrypt, rotateKey };
 };
-export type SecretCommands = ReturnType<typeof createSecretCommands>;
 
 const openWithAny = (keys: readonly Buffer[], value: SealedValue): Buffer => {
   for (const key of keys) {

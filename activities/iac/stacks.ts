@@ -122,4 +122,3 @@ export const createStackCommands = (deps: IacDeps) => {
     projectExists: (org: string, project: string) => projectExists(db, org, project),
   };
 };
-export type StackCommands = ReturnType<typeof createStackCommands>;

@@ -83,6 +83,5 @@ export const createStateChanges = (deps: IacDeps) => {
 
   return { importState, rename };
 };
-export type StateChanges = ReturnType<typeof createStateChanges>;
 
 const isTaken = (error: unknown): boolean => (error as { code?: unknown }).code === '23505';

@@ -173,4 +173,3 @@ export const createUpdateCommands = (deps: IacDeps) => {
     findStack: (name: StackName) => findStack(db, name),
   };
 };
-export type UpdateCommands = ReturnType<typeof createUpdateCommands>;

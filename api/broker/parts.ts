@@ -12,7 +12,7 @@ import type { Clock } from '../../domain/clock.js';
 import type { SvcConfig } from '../../domain/config/svc.js';
 import type { Logger } from '../../domain/logger.js';
 import type { RequireOperator } from '../auth/actor.js';
-import type { BrokerMetrics } from './metrics.js';
+import type { BrokerMetrics } from './compose-metrics.js';
 import type { ExtensionInfo } from './routes/extensions.js';
 
 /** The parts that the routes of the broker gateway share. */

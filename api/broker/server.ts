@@ -43,7 +43,7 @@ import { attestationNodeRouters, attestationOperatorRouters } from './compose-at
 import { operatorRouters } from './compose-operator.js';
 import { vaultExtension, vaultRouters } from './compose-vault.js';
 import { webhookExtension, webhookRouter } from './compose-webhooks.js';
-import { createBrokerMetrics, metricsExtension } from './metrics.js';
+import { createBrokerMetrics, metricsExtension } from './compose-metrics.js';
 import { publicRouters } from './compose-public.js';
 import type { BrokerParts } from './parts.js';
 import { healthRoutes } from './routes/health.js';

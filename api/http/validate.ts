@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AppError } from '../../domain/errors.js';
 import type { Issue } from '../../domain/errors.js';
 

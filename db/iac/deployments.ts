@@ -158,8 +158,8 @@ export const releaseDeployment = async (
     .returning('stack_id');
   const [released] = rows as { stack_id: string }[];
   if (released === undefined) return undefined;
-  const next: { id: string } | undefined = await trx(TABLE)
-    .first('id')
+  const next = await trx(TABLE)
+    .first<{ id: string } | undefined>('id')
     .where({ stack_id: released.stack_id, status: 'queued' satisfies DeploymentStatus })
     .orderBy('number');
   return next?.id;

@@ -79,19 +79,6 @@ export const findVersion = (
 ): PromiseLike<StateVersion | undefined> =>
   db(VERSIONS).first({ version: 'version', stateId: 'state_id' }).where({ stack_id: stackId, version });
 
-/** Versions whose states still exist, newest first. */
-export const listVersions = (db: Knex, stackId: string): PromiseLike<readonly StateVersion[]> =>
-  db(VERSIONS)
-    .select({ version: 'version', stateId: 'state_id' })
-    .where({ stack_id: stackId })
-    .orderBy('version', 'desc');
-
-export const changeVersionState = (
-  trx: Knex,
-  stackId: string,
-  { version, stateId }: StateVersion,
-): PromiseLike<number> => trx(VERSIONS).where({ stack_id: stackId, version }).update({ state_id: stateId });
-
 /** Drops all but the newest `keep` versions and the states that nothing refers to any more. */
 export const pruneVersions = async (trx: Knex, stackId: string, keep: number): Promise<void> => {
   const dropped = await trx(VERSIONS)

@@ -134,12 +134,3 @@ export const pruneUpdates = (trx: Knex, stackId: string, keep: number): PromiseL
        or (status = 'not started' and created_at < now() - interval '1 day'))`,
     [stackId, stackId, keep],
   );
-
-/** Updates that hold a lock past their lease, oldest first. */
-export const listLapsed = (db: Knex, now: Date, limit: number): PromiseLike<readonly string[]> =>
-  db(TABLE)
-    .where({ status: 'running', dry_run: false })
-    .where('lease_expires_at', '<=', now)
-    .orderBy('lease_expires_at')
-    .limit(limit)
-    .pluck('id');

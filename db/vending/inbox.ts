@@ -106,15 +106,3 @@ export const admitFromInbox = (
     );
     return result.rowCount;
   });
-
-/** Entries without a run, and the age of the oldest in seconds (0 when none). */
-export const inboxLag = async (db: Knex): Promise<{ waiting: number; oldestSeconds: number }> => {
-  const [row] = await prepared<{ waiting: number; oldest: string | null }>(
-    db,
-    'vending_inbox_lag',
-    `select count(*) as waiting, extract(epoch from now() - min(received_at)) as oldest
-     from vending_inbox where run_id is null`,
-    [],
-  );
-  return { waiting: row?.waiting ?? 0, oldestSeconds: Number(row?.oldest ?? 0) };
-};

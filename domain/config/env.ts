@@ -49,9 +49,6 @@ export const optionalText = (doc: string): Setting<string | undefined> => settin
 export const secret = (doc: string): Setting<string | undefined> =>
   setting(z.string().min(1).optional(), doc, '', true);
 
-export const requiredSecret = (doc: string): Setting<string> =>
-  setting(z.string('is required').min(1, 'is required'), doc, '', true);
-
 const integer = (min: number, max: number) =>
   z
     .string()

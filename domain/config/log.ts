@@ -1,5 +1,4 @@
 import { oneOf } from './env.js';
-import type { Settings } from './env.js';
 
 export const logSettings = {
   LOG_LEVEL: oneOf(
@@ -8,5 +7,3 @@ export const logSettings = {
     'Least level that is logged.',
   ),
 };
-
-export type LogConfig = Settings<typeof logSettings>;

@@ -1,5 +1,4 @@
 import type { Resource } from './deployment.js';
-import { isResource } from './deployment.js';
 import type { Json, Sliced } from './json.js';
 import { formatUrn, mapProviderReference, ownType, parseUrn, ROOT_STACK_TYPE } from './urn.js';
 
@@ -124,7 +123,3 @@ const liftParents = (resources: readonly Resource[], present: ReadonlySet<string
       : without(resource, 'parent');
   });
 };
-
-/** As `isResource`, for a member that may be missing. */
-export const resourceOrNone = (value: Json | undefined): Resource | undefined =>
-  isResource(value) ? value : undefined;

@@ -151,4 +151,3 @@ export const createDeploymentCommands = (deps: IacDeps) => {
     link: (deploymentId: string, updateId: string) => linkUpdate(db, deploymentId, updateId),
   };
 };
-export type DeploymentCommands = ReturnType<typeof createDeploymentCommands>;

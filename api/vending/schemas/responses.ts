@@ -8,7 +8,6 @@ export const ValidationErrorResponse = z.object({
 });
 
 export const HealthResponse = z.object({ status: z.literal('ok') });
-export const HandshakeResponse = z.object({ validationResponse: z.string() });
 export const PreflightResponse = z.object({
   subscription_id: z.string(),
   subscription_name: z.string(),

@@ -1,6 +1,5 @@
 import { AppError } from '../../errors.js';
 import type { SigningScheme, TpmHash } from './algorithms.js';
-import { curves } from './algorithms.js';
 import { sameBytes } from './bytes.js';
 import type { PublicArea, TpmKey } from './public-area.js';
 import { attribute, encodePublicArea, hasAll, hasNone } from './public-area.js';
@@ -106,6 +105,3 @@ export const sameKey = (a: TpmKey, b: TpmKey): boolean => {
     return b.kind === 'rsa' && a.exponent === b.exponent && sameBytes(a.modulus, b.modulus);
   return b.kind === 'ecc' && a.curve === b.curve && sameBytes(a.x, b.x) && sameBytes(a.y, b.y);
 };
-
-/** Coordinate size in bytes of the curve of an ECC key. */
-export const coordinateSize = (key: Extract<TpmKey, { kind: 'ecc' }>): number => curves[key.curve].size;

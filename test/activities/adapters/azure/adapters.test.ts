@@ -147,11 +147,13 @@ describe('adapters against the simulated management API', () => {
     now = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 5));
     await write('budget-1', { amount: 200, contactEmail: undefined });
     const [budget, ...more] = cloud.store
-      .all<{ id: string; properties: Record<string, any> }>('budgets')
+      .all<{ id: string; properties: { timePeriod: { startDate: string }; notifications: object } }>(
+        'budgets',
+      )
       .filter(({ id }) => id.includes('budget-1'));
     expect(more).toEqual([]);
     expect(budget!.properties).toMatchObject({ category: 'Cost', amount: 200, timeGrain: 'Monthly' });
-    expect(budget!.properties['timePeriod'].startDate).toBe(first);
+    expect(budget!.properties.timePeriod.startDate).toBe(first);
     expect(budget!.properties['notifications']).toMatchObject({
       Actual_80Percent: { threshold: 80, contactRoles: ['Owner'], contactEmails: [] },
       Actual_100Percent: { threshold: 100, operator: 'GreaterThan' },
