@@ -1,6 +1,7 @@
 import { createBodies } from './bodies.js';
 import { createCheckpointCommands } from './checkpoints.js';
 import { createDeploymentCommands } from './deployments/commands.js';
+import { createDeploymentSettings } from './deployments/settings.js';
 import { createDeploymentSteps } from './deployments/finish.js';
 import { createRunDeployment } from './deployments/run.js';
 import type { RunnerDeps } from './deployments/run.js';
@@ -25,6 +26,7 @@ export const createIacUseCases = (deps: IacDeps) => ({
   history: createHistoryQueries(deps),
   secrets: createSecretCommands(deps),
   deployments: createDeploymentCommands(deps),
+  deploymentSettings: createDeploymentSettings(deps),
 });
 export type IacUseCases = ReturnType<typeof createIacUseCases>;
 

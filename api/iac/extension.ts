@@ -5,6 +5,7 @@ import { handleErrors } from '../http/errors.js';
 import type { RequestState } from '../http/state.js';
 import { createAuth } from './auth.js';
 import type { IacRouteDeps } from './context.js';
+import { deploymentSettingsRoutes } from './routes/deployment-settings.js';
 import { deploymentRoutes } from './routes/deployments.js';
 import { secretRoutes } from './routes/secrets.js';
 import { stackRoutes } from './routes/stacks.js';
@@ -36,6 +37,7 @@ export const createIacExtension = (deps: IacRouteDeps): Middleware<RequestState>
     stateRoutes,
     updateRoutes,
     writeRoutes,
+    deploymentSettingsRoutes,
     deploymentRoutes,
   ]) {
     routes(router, auth, deps);

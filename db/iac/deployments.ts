@@ -153,7 +153,7 @@ export const releaseDeployment = async (
     .update({
       released_at: now,
       token_hash: null,
-      exit_code: trx.raw<number>('coalesce(exit_code, ?)', [exitCode]),
+      exit_code: trx.raw('coalesce(exit_code, ?)', [exitCode]),
     })
     .returning('stack_id');
   const [released] = rows as { stack_id: string }[];

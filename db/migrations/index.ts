@@ -23,6 +23,7 @@ import * as iacStacks from './100-iac-stacks.js';
 import * as iacUpdates from './101-iac-updates.js';
 import * as iacFreeJson from './102-iac-free-json.js';
 import * as iacDeployments from './150-iac-deployments.js';
+import * as iacDeploymentSettings from './151-iac-deployment-settings.js';
 import * as vendingRuns from './200-vending-runs.js';
 import * as vendingInbox from './201-vending-inbox.js';
 import * as vendingDeadLetters from './202-vending-dead-letters.js';
@@ -56,6 +57,7 @@ export const migrations: readonly Migration[] = [
   { name: '101-iac-updates', up: iacUpdates.up },
   { name: '102-iac-free-json', up: iacFreeJson.up },
   { name: '150-iac-deployments', up: iacDeployments.up },
+  { name: '151-iac-deployment-settings', up: iacDeploymentSettings.up },
   { name: '200-vending-runs', up: vendingRuns.up },
   { name: '201-vending-inbox', up: vendingInbox.up },
   { name: '202-vending-dead-letters', up: vendingDeadLetters.up },

@@ -1,6 +1,8 @@
 import type Router from '@koa/router';
 import type { LogPiece } from '../../../db/iac/deployment-logs.js';
 import { AppError } from '../../../domain/errors.js';
+import { mergeSettings } from '../../../domain/iac/deployments/settings.js';
+import type { SettingsJson } from '../../../domain/iac/deployments/settings.js';
 import type { StackName } from '../../../domain/iac/names.js';
 import type { Ctx, RequestState } from '../../http/state.js';
 import { uuidInPath, validate } from '../../http/validate.js';
@@ -17,6 +19,10 @@ const DEPLOYMENT = `${DEPLOYMENTS}/:deploymentId`;
 const ALL = 1_000;
 const FEW = 10;
 
+const SettingsBody = z.record(
+  z.string(),
+  z.custom<SettingsJson>(() => true),
+);
 const NUMBER = /^\d{1,9}$/;
 
 /** Server-side runs: queue, look, follow the log, cancel. */
@@ -34,10 +40,14 @@ export const deploymentRoutes = (
     return (await deployments.findByNumber(nameIn(ctx), Number(deploymentId))).id;
   };
 
+  const inherited = async (name: StackName, given: z.infer<typeof SettingsBody>) =>
+    mergeSettings((await useCases.deploymentSettings.read(name)) ?? {}, given);
+
   router.post(
     DEPLOYMENTS,
     operator(async (ctx) => {
-      const body = await readJson(useCases, ctx, z.unknown());
+      const given = await readJson(useCases, ctx, SettingsBody);
+      const body = given['inheritSettings'] === true ? await inherited(nameIn(ctx), given) : given;
       const request = validate(isCliBody(body) ? DeploymentRequest.cli : DeploymentRequest.plain, body);
       const initiator = ctx.get('X-Pulumi-Deployment-Initiator').slice(0, 100) || 'api';
       const name = nameIn(ctx);

@@ -239,6 +239,42 @@ describe('server-side deployments', () => {
     expect(numbers.every((value, index) => value === index + 1)).toBe(true);
   }, 180_000);
 
+  it('inherits the settings of the stack, whose secrets never come out', async () => {
+    await world.stack('shop/inherits');
+    const path = `${world.pathOf('shop/inherits')}/deployments/settings`;
+    expect((await world.api.get(path)).status).toBe(404);
+    await world.api.post(path, {
+      sourceContext: { git: { repoUrl: repoURL, branch: 'main', repoDir: 'nowhere' } },
+      operationContext: { environmentVariables: { ...quick, WORD: { secret: 'open-sesame' } } },
+    });
+    const patched = await world.api.post(path, {
+      sourceContext: { git: { repoDir: null } },
+      operationContext: { environmentVariables: { WORD: { ciphertext: 'stored' } } },
+    });
+    expect(patched.body.operationContext.environmentVariables.WORD).toEqual({ ciphertext: 'stored' });
+    expect((await world.api.get(path)).text).not.toContain('open-sesame');
+
+    const id = await world.deploy('shop/inherits', {
+      operation: 'preview',
+      inheritSettings: true,
+      operationContext: { preRunCommands: ['test "$WORD" = open-sesame && echo as stored'] },
+    });
+    const end = await world.over('shop/inherits', id);
+    expect([end.status, end.logs]).toEqual(['succeeded', expect.stringContaining('as stored')]);
+
+    const user = await pulumiUser(world.url);
+    try {
+      await user.program(stashProgram('shop', 1));
+      const shown = await user.run('deployment', 'settings', 'get', '--stack', 'acme/shop/inherits');
+      expect(shown).toContain(repoURL);
+      expect(shown).not.toContain('open-sesame');
+    } finally {
+      await user.remove();
+    }
+    expect((await world.api.delete(path)).status).toBe(204);
+    expect((await world.api.get(path)).status).toBe(404);
+  }, 120_000);
+
   it('serves the CLI: deployment run, list, get, log and cancel', async () => {
     await world.stack('shop/cli');
     const user = await pulumiUser(world.url);
