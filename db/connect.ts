@@ -22,6 +22,14 @@ const types: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig['getTypeParser'],
 };
 
+/** knex would write to the console what it throws as well. */
+const silent = {
+  warn: () => undefined,
+  error: () => undefined,
+  deprecate: () => undefined,
+  debug: () => undefined,
+};
+
 /** A pool whose timestamps are ISO 8601 text in UTC and whose bigints are numbers. */
 export const connectDatabase = (config: DatabaseConfig, applicationName: string): Knex =>
   knexModule.knex({
@@ -36,6 +44,7 @@ export const connectDatabase = (config: DatabaseConfig, applicationName: string)
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: config.DATABASE_POOL_MAX },
     acquireConnectionTimeout: 5_000,
+    log: silent,
   });
 
 /** Runs `sql` (bindings as `?`) as a prepared statement of that name: parsed once a connection. */
