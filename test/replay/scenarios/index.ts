@@ -5,6 +5,7 @@ import { imageScenarios } from './build-image.js';
 import type { Scenario } from './scenario.js';
 import { vendingScenarios } from './vending.js';
 import { webhookScenarios } from './webhooks.js';
+import { rewrapScenarios } from './rewrap-secrets.js';
 import { wipeScenarios } from './revoke-and-wipe.js';
 
 /** Every shape that is kept. Add yours here, then `npm run -s record-histories`. */
@@ -16,4 +17,5 @@ export const scenarios: readonly Scenario[] = [
   ...webhookScenarios,
   ...vendingScenarios,
   ...deploymentScenarios,
+  ...rewrapScenarios,
 ];
