@@ -9,7 +9,7 @@ export const withFaults =
   (store: Store): Middleware =>
   async (ctx, next) => {
     try {
-      const fault = ctx.path.startsWith('/control') ? undefined : takeFault(store, ctx.method, ctx.path);
+      const fault = ctx.path.startsWith('/control') ? undefined : takeFault(store, ctx.method, ctx.url);
       if (fault !== undefined) await play(fault, ctx);
       await next();
     } catch (error) {
@@ -19,10 +19,10 @@ export const withFaults =
     }
   };
 
-const takeFault = (store: Store, method: string, path: string): LocalFault | undefined => {
+const takeFault = (store: Store, method: string, url: string): LocalFault | undefined => {
   const found = store
     .all<LocalFault>('faults')
-    .find((fault) => fault.method === method && path.toLowerCase().includes(fault.path.toLowerCase()));
+    .find((fault) => fault.method === method && url.toLowerCase().includes(fault.path.toLowerCase()));
   if (found === undefined) return undefined;
   if (found.times <= 1) store.remove('faults', found.id);
   else store.put('faults', found.id, { ...found, times: found.times - 1 });

@@ -22,7 +22,7 @@ export interface LocalTicket {
 export interface LocalFault {
   readonly id: string;
   readonly method: string;
-  /** Part of the path. */
+  /** Part of the path and query. */
   readonly path: string;
   readonly times: number;
   /** 0: the connection is cut. */

@@ -43,13 +43,22 @@ const entry = (path: string): string => join(packageRoot(), 'dist', path);
 /** dist/ as the sources are now; call it before the first process. */
 export const buildOnce = (): Promise<void> => ensureBuilt(packageRoot(), { log: () => undefined });
 
+/** Settings that every gateway and worker wants and no test is about. */
+const required = (env: Env): Env => ({
+  SVC_IAC_TOKEN: 'test-iac-token',
+  ...(env['SVC_CONFIG_CACHE_DIR'] === undefined
+    ? {}
+    : { SVC_ENROLLMENT_CA_DIR: join(env['SVC_CONFIG_CACHE_DIR'], 'ca') }),
+  ...env,
+});
+
 export const startGateway = async (env: Env): Promise<Gateway> => {
   const port = await freePort(0);
   const url = `http://127.0.0.1:${port}`;
   const process = await restartable(() =>
     startProcess({
       entry: entry('api/broker/main.js'),
-      env: { ...env, SVC_PORT: String(port) },
+      env: { ...required(env), SVC_PORT: String(port) },
       readyUrl: `${url}/readyz`,
     }),
   );
@@ -57,7 +66,9 @@ export const startGateway = async (env: Env): Promise<Gateway> => {
 };
 
 export const startWorkers = (env: Env): Promise<Restartable> =>
-  restartable(() => startProcess({ entry: entry('workers/main.js'), env, readyText: '"msg":"workers run"' }));
+  restartable(() =>
+    startProcess({ entry: entry('workers/main.js'), env: required(env), readyText: '"msg":"workers run"' }),
+  );
 
 /** A folder of base configs for the roles; `remove` when done. */
 export const roleConfigFolder = (): { readonly path: string; readonly remove: () => void } => {

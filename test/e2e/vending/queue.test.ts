@@ -74,7 +74,12 @@ describe('strategy queue with a consumer', () => {
 
   it('gives up a job that fails too often, once, and shows it in the dead-letter queue', async () => {
     await subscription('poison-1');
-    await world.cloud.control('faults', { method: 'POST', path: '/sync/foundation', times: 2, status: 400 });
+    await world.cloud.control('faults', {
+      method: 'POST',
+      path: '/sync/foundation?subscription_id=poison-1',
+      times: 2,
+      status: 400,
+    });
     await call('POST', '/jobs/enqueue', {
       subscription_id: 'poison-1',
       subscription_name: 'p',
