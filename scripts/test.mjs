@@ -26,7 +26,9 @@ const JEST = [
 
 /** Runs jest over a selection; a suite that could not run at all counts as a failure. */
 const runJest = async (args, resultsFile) => {
-  const child = spawn(process.execPath, [...JEST, ...args, '--json', `--outputFile=${resultsFile}`], {
+  // A suite that failed in its set-up may leave a process behind; the run must end all the same.
+  const options = ['--json', `--outputFile=${resultsFile}`, '--forceExit'];
+  const child = spawn(process.execPath, [...JEST, ...args, ...options], {
     cwd: root,
     // With --json the report goes to stderr and the raw results to stdout: the file is enough.
     stdio: ['ignore', 'ignore', 'inherit'],
