@@ -124,6 +124,8 @@ interface ParseOptions {
   readonly readFile: (path: string) => string;
   /** Variables with one of these beginnings that no setting knows are refused (a typo must not be silent). */
   readonly strictPrefix?: string;
+  /** Names of that prefix that another program reads. */
+  readonly elsewhere?: RegExp;
 }
 
 /** Parses every setting of `spec` from `env`. An empty variable counts as unset. Throws ConfigError with all problems. */
@@ -143,7 +145,7 @@ export const parseSettings = <S extends SettingSpec>(
       problems.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  problems.push(...unknownNames(spec, env, options.strictPrefix));
+  problems.push(...unknownNames(spec, env, options));
   if (problems.length > 0) throw new ConfigError(problems);
   return values as Settings<S>;
 };
@@ -163,12 +165,13 @@ const rawValue = (
 
 const nonEmpty = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
 
-const unknownNames = (spec: SettingSpec, env: Env, prefix: string | undefined): string[] => {
-  if (prefix === undefined) return [];
+const unknownNames = (spec: SettingSpec, env: Env, { strictPrefix, elsewhere }: ParseOptions): string[] => {
+  if (strictPrefix === undefined) return [];
   const known = new Set(
     Object.keys(spec).flatMap((name) => (spec[name]?.secret ? [name, `${name}_FILE`] : [name])),
   );
   return Object.keys(env)
-    .filter((name) => name.startsWith(prefix) && !known.has(name) && nonEmpty(env[name]) !== undefined)
+    .filter((name) => name.startsWith(strictPrefix) && !known.has(name) && nonEmpty(env[name]) !== undefined)
+    .filter((name) => elsewhere?.test(name) !== true)
     .map((name) => `${name}: no such setting (see docs/configuration.md)`);
 };

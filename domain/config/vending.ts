@@ -191,12 +191,19 @@ export const vendingSettings = {
 
 export type VendingConfig = Settings<typeof vendingSettings>;
 
+/** Settings of the command line and the web UI. */
+const USER_INTERFACE = /^VENDING_(?:UI_|API_URL$|TOKEN$)/;
+
 /**
  * Parses the settings of the vending service and the rules between them. Throws ConfigError with every problem.
  * An empty VENDING_TICKET_REQUIRE_STATE means something, unlike every other empty variable.
  */
 export const parseVending = (env: Env, readFile: (path: string) => string): VendingConfig => {
-  const parsed = parseSettings(vendingSettings, env, { readFile });
+  const parsed = parseSettings(vendingSettings, env, {
+    readFile,
+    strictPrefix: 'VENDING_',
+    elsewhere: USER_INTERFACE,
+  });
   const config =
     env['VENDING_TICKET_REQUIRE_STATE'] === '' ? { ...parsed, VENDING_TICKET_REQUIRE_STATE: '' } : parsed;
   const problems = conflicts(config);

@@ -11,6 +11,7 @@ import {
   url,
 } from '../../../domain/config/env.js';
 import { svcSettings } from '../../../domain/config/svc.js';
+import { parseVending } from '../../../domain/config/vending.js';
 
 const spec = {
   X_FLAG: flag(false, 'A flag.'),
@@ -106,5 +107,14 @@ describe('settings', () => {
     })();
     expect(problems).toContain('SVC_SHARED_SECRET_MASTER_KEY');
     expect(problems).not.toContain('hunter2');
+  });
+
+  it('know a misspelt VENDING_ name from one that the web UI reads', () => {
+    const parseAll = (env: Record<string, string>) =>
+      parseVending({ VENDING_CLOUD_TENANT_ID: 't', ...env }, () => '');
+    expect(() => parseAll({ VENDING_RETRY_STRATEGIE: 'queue' })).toThrow('VENDING_RETRY_STRATEGIE');
+    expect(
+      parseAll({ VENDING_UI_PORT: '8080', VENDING_API_URL: 'http://x', VENDING_TOKEN: 'y' }),
+    ).toBeDefined();
   });
 });
