@@ -60,15 +60,23 @@ const parsePublic = (base64: string): EkMaterial => {
   if (looksLikePublicArea(inner)) {
     const area = parsePublicArea(inner);
     const key = tpmKeyOf(publicKeyOf(area.key), 'EK');
-    return { ...material('pub', spkiOf(publicKeyOf(key)), sent, key, area), isAreaSent: true };
+    return { ...material('pub', undefined, sent, key, area), isAreaSent: true };
   }
   const key = tpmKeyOf(readSpki(cutPadding(inner)), 'EK');
-  return material('pub', spkiOf(publicKeyOf(key)), sent, key, ekTemplate(key));
+  return material('pub', undefined, sent, key, ekTemplate(key));
 };
 
-const material = (source: EkSource, der: Buffer, sent: Buffer, key: TpmKey, area: PublicArea): EkMaterial => {
+/** Every import of an EC key checks its point, most of what parsing costs: the key is imported once here. */
+const material = (
+  source: EkSource,
+  certificate: Buffer | undefined,
+  sent: Buffer,
+  key: TpmKey,
+  area: PublicArea,
+): EkMaterial => {
   const publicKey = publicKeyOf(key);
   const spkiDer = spkiOf(publicKey);
+  const der = certificate ?? spkiDer;
   return {
     source,
     der,

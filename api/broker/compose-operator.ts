@@ -25,6 +25,7 @@ export const operatorRouters = (parts: BrokerParts): readonly Router<RequestStat
         ...acts,
         approve: createApprove({
           acts,
+          read: (machineId) => requireMachine(db, machineId),
           commands,
           dualControlRoles: config.SVC_DUAL_CONTROL_ROLES,
           breakGlassMayVote: !config.SVC_HIGH_ASSURANCE,

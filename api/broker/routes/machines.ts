@@ -3,7 +3,7 @@ import type { Acts } from '../../../activities/broker/acts.js';
 import type { ApprovalRequest } from '../../../db/broker/approvals.js';
 import type { MachineFilter, MachineRecord } from '../../../db/broker/machines.js';
 import type { Actor } from '../../../domain/broker/actor.js';
-import type { ApprovalOutcome, Proposal } from '../../../domain/broker/approval.js';
+import type { Proposal } from '../../../domain/broker/approval.js';
 import type { Machine } from '../../../domain/broker/machine.js';
 import { actorOf } from '../../auth/actor.js';
 import type { RequireOperator } from '../../auth/actor.js';
@@ -11,6 +11,7 @@ import type { Ctx, RequestState } from '../../http/state.js';
 import { setPageHeaders } from '../../http/page-headers.js';
 import { uuidInPath, validate } from '../../http/validate.js';
 import type { MachineTrust } from '../../../db/broker/attestation-keys.js';
+import type { Approval } from '../approve.js';
 import { presentApproval, presentListEntry, presentMachine, presentPending } from '../presenters/machines.js';
 import { ApproveRequest, MachinesQuery, ReasonRequest, RevokeRequest } from '../schemas/machines.js';
 
@@ -20,7 +21,7 @@ export interface MachineUseCases extends Omit<Acts, 'approve'> {
   ) => Promise<{ readonly machines: readonly Machine[]; readonly total: number }>;
   readonly read: (machineId: string) => Promise<MachineRecord>;
   /** One vote or, for a role under dual control, one of two. */
-  readonly approve: (actor: Actor, machineId: string, proposal: Proposal) => Promise<ApprovalOutcome>;
+  readonly approve: (actor: Actor, machineId: string, proposal: Proposal) => Promise<Approval>;
   /** AK, observations and maker of a machine, for its MachineDetail. */
   readonly trustOf: (machineId: string) => Promise<MachineTrust>;
   readonly openVotes: (machineId: string) => Promise<readonly ApprovalRequest[]>;
@@ -54,9 +55,7 @@ export const machineRoutes = (useCases: MachineUseCases, operator: RequireOperat
       const outcome = await useCases.approve(actorOf(ctx), machineId, proposal);
       ctx.status = outcome.kind === 'pending' ? 202 : 200;
       ctx.body =
-        outcome.kind === 'pending'
-          ? presentPending(machineId, outcome)
-          : await detail(await useCases.read(machineId));
+        outcome.kind === 'pending' ? presentPending(machineId, outcome) : await detail(outcome.machine);
     })
     .post('/:machine_id/reject', operator, async (ctx) => {
       const machineId = machineIdOf(ctx);
