@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { readChain } from '../../db/broker/audit.js';
 import type { ChainVerdict, KnownHead } from '../../domain/broker/audit.js';
 import { createChainCheck } from '../../domain/broker/audit.js';
 
-const sha256Hex = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 
 /** Verifies the whole chain, streamed; other requests are served between the batches. */
 export const verifyAudit = async (db: Knex, known?: KnownHead): Promise<ChainVerdict> => {

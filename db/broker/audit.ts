@@ -100,21 +100,56 @@ export const countAuditByAction = async (
     total: number;
   }[];
 
-/** The whole chain in id order, in batches of one snapshot: constant memory whatever the size. */
+/** The columns of `columns`, in its order. */
+type ChainRow = readonly [
+  number,
+  string,
+  string,
+  AuditAction,
+  string | null,
+  string | null,
+  string | null,
+  string | null,
+  string,
+  string,
+];
+
+const CHAIN_SQL = `select ${Object.values(columns).join(', ')} from audit_log where id > ? order by id limit ?`;
+
+const toEntry = (row: ChainRow): AuditEntry => ({
+  id: row[0],
+  timestamp: row[1],
+  operatorCn: row[2],
+  action: row[3],
+  machineId: row[4],
+  prevState: row[5],
+  newState: row[6],
+  detail: row[7],
+  prevHash: row[8],
+  entryHash: row[9],
+});
+
+/**
+ * The whole chain in id order, in batches of one snapshot: constant memory whatever the size. The next batch is
+ * on its way while the caller works on one.
+ */
 export async function* readChain(db: Knex): AsyncGenerator<readonly AuditEntry[]> {
   const trx = await db.transaction({ isolationLevel: 'repeatable read', readOnly: true });
+  const batchAfter = async (id: number): Promise<readonly AuditEntry[]> => {
+    const query = trx.raw<{ rows: ChainRow[] }>(CHAIN_SQL, [id, BATCH]).options({ rowMode: 'array' });
+    return (await query).rows.map(toEntry);
+  };
+  let pending = batchAfter(Number.MIN_SAFE_INTEGER);
   try {
-    for (let after = Number.MIN_SAFE_INTEGER; ;) {
-      const rows = (await trx('audit_log')
-        .select(columns)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(BATCH)) as AuditEntry[];
-      if (rows.length === 0) return;
-      yield rows;
-      after = rows.at(-1)?.id ?? after;
+    for (;;) {
+      const batch = await pending;
+      const last = batch.at(-1);
+      if (last === undefined) return;
+      pending = batchAfter(last.id);
+      yield batch;
     }
   } finally {
+    await pending.catch(() => undefined);
     await trx.rollback();
   }
 }

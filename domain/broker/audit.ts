@@ -59,8 +59,17 @@ export interface AuditAct {
 /** `prev_hash` of the first row. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-const escapeNonAscii = (json: string): string =>
-  json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** A JSON string in ASCII, as Python's `json.dumps` writes it. Nearly all text is plain and needs no escape. */
+const jsonText = (text: string | null): string => {
+  if (text === null) return 'null';
+  if (PLAIN.test(text)) return `"${text}"`;
+  return JSON.stringify(text).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+};
 
 /** `2026-01-31T12:00:00.000500+00:00` -> `2026-01-31T12:00:00.000500`; a fraction of exactly zero is left out. */
 export const auditTimestamp = (iso: string): string => {
@@ -73,18 +82,10 @@ export const auditTimestamp = (iso: string): string => {
  * `\uXXXX`, nulls kept; the time in UTC without offset.
  */
 export const canonicalAuditRow = (row: Omit<AuditEntry, 'id' | 'entryHash'>): string =>
-  escapeNonAscii(
-    JSON.stringify({
-      action: row.action,
-      detail: row.detail,
-      machine_id: row.machineId,
-      new_state: row.newState,
-      operator_cn: row.operatorCn,
-      prev_hash: row.prevHash,
-      prev_state: row.prevState,
-      timestamp: auditTimestamp(row.timestamp),
-    }),
-  );
+  `{"action":${jsonText(row.action)},"detail":${jsonText(row.detail)},"machine_id":${jsonText(row.machineId)}` +
+  `,"new_state":${jsonText(row.newState)},"operator_cn":${jsonText(row.operatorCn)}` +
+  `,"prev_hash":${jsonText(row.prevHash)},"prev_state":${jsonText(row.prevState)}` +
+  `,"timestamp":${jsonText(auditTimestamp(row.timestamp))}}`;
 
 /** What `GET /api/v1/audit/verify` tells. */
 export interface ChainVerdict {
