@@ -78,7 +78,9 @@ describe('delivery of webhooks', () => {
     const { sink, hook, publishTo, run } = await setUp({ status: 200 });
     const messageId = await publishTo(await hook(sink.url));
     const verdicts = await Promise.all(Array.from({ length: 20 }, () => run(messageId)));
-    expect(verdicts.map((v) => v.kind).sort()).toEqual(['finished', ...Array<string>(19).fill('wait')]);
+    // One sends; who comes while it does waits, who comes after it sees what it came to.
+    expect(new Set(verdicts.map((v) => v.kind)).has('finished')).toBe(true);
+    expect(verdicts.filter((v) => v.kind !== 'finished' && v.kind !== 'wait')).toEqual([]);
     expect(await run(messageId)).toEqual({ kind: 'finished', state: 'delivered' });
     expect(sink.requests).toHaveLength(1);
   });
