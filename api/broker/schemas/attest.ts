@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pcrValues } from './attestation.js';
 import { ekFields, hardwareFields } from './machine-fields.js';
-import { hardwareOf } from './registration.js';
+import { hardwareOf, presentedEkOf } from './registration.js';
 
 const evidence = z.string().min(1).max(16_384).nullish();
 
@@ -16,11 +16,7 @@ export const AttestRequest = z
     pcr_values: pcrValues.nullish(),
   })
   .transform((body) => ({
-    ekFingerprint: body.ek_fingerprint,
-    ekCertPem: body.ek_cert_pem,
-    ekSource: body.ek_source,
-    ekChain: body.ek_chain ?? null,
-    ekPublic: body.ek_public ?? null,
+    ...presentedEkOf(body),
     nonceId: body.nonce_id ?? null,
     nonceSignature: body.nonce_signature ?? null,
     pcrQuote: body.pcr_quote ?? null,

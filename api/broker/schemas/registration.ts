@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EkSource } from '../../../domain/broker/machine.js';
 import { ekFields, hardwareFields, role } from './machine-fields.js';
 
 const UNKNOWN = 'unknown';
@@ -17,14 +18,26 @@ export const hardwareOf = (body: HardwareBody) => ({
   hwProduct: body.hw_product ?? UNKNOWN,
 });
 
+interface EkBody {
+  ek_fingerprint: string;
+  ek_cert_pem: string;
+  ek_source: EkSource;
+  ek_chain?: string | null | undefined;
+  ek_public?: string | null | undefined;
+}
+
+export const presentedEkOf = (body: EkBody) => ({
+  ekFingerprint: body.ek_fingerprint,
+  ekCertPem: body.ek_cert_pem,
+  ekSource: body.ek_source,
+  ekChain: body.ek_chain ?? null,
+  ekPublic: body.ek_public ?? null,
+});
+
 export const RegisterRequest = z
   .object({ ...ekFields, ...hardwareFields, desired_role: role.nullish() })
   .transform((body) => ({
-    ekFingerprint: body.ek_fingerprint,
-    ekCertPem: body.ek_cert_pem,
-    ekSource: body.ek_source,
-    ekChain: body.ek_chain ?? null,
-    ekPublic: body.ek_public ?? null,
+    ...presentedEkOf(body),
     desiredRole: body.desired_role ?? null,
     ...hardwareOf(body),
   }));
